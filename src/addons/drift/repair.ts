@@ -39,7 +39,7 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     const pod = missed(key);
     if (pod === undefined) return {};
     breaker.giveUp(now() - REPLACEMENT_MS);
-    const why = spared(pod, { windowMs, busy: breaker.busy, now: now() });
+    const why = spared(pod, windowMs, breaker.busy, now());
     if (why !== undefined) return why === 'workload-busy' ? { requeueAfterMs: BUSY_RETRY_MS } : {};
     const obstacle = unhealthy() ?? breaker.stopped;
     onObstacle(obstacle);
@@ -70,22 +70,19 @@ export function repairReconcile(options: RepairOptions): Reconcile {
 /** Why a missed pod is only reported. */
 type Spared = 'no-controller' | 'job' | 'too-old' | 'workload-busy' | 'going';
 
-export interface RepairRules {
-  /** Maximum age of a pod to evict, in milliseconds: labelling a live namespace must not evict its pods. */
-  readonly windowMs: number;
-  /** The controllers that are replacing a pod. */
-  readonly busy: ReadonlySet<string>;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
-
-/** Why a missed pod must not be evicted now; undefined if it may. */
-export function spared({ metadata }: KubeObject, { windowMs, busy, now }: RepairRules): Spared | undefined {
+/** Why a missed pod must not be evicted now; undefined if it may. `busy`: the controllers that are replacing a pod. */
+export function spared(
+  { metadata }: KubeObject,
+  windowMs: number,
+  busy: ReadonlySet<string>,
+  now: number,
+): Spared | undefined {
   const owner = controllerOf({ metadata });
   if (metadata.deletionTimestamp !== undefined) return 'going';
   if (owner === undefined) return 'no-controller';
   // A Job counts an evicted pod as a failed one.
   if (owner.kind === 'Job') return 'job';
+  // Labelling a live namespace must not evict its pods.
   if (now - Date.parse(metadata.creationTimestamp ?? '') > windowMs) return 'too-old';
   return busy.has(controllerKey({ metadata })) ? 'workload-busy' : undefined;
 }

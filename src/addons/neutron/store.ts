@@ -12,12 +12,6 @@ import {
   type NeutronSubnet,
 } from './resources.ts';
 
-export interface NeutronStoreOptions {
-  /** Returns the client. @throws NotConfiguredError without one. */
-  readonly api: () => NeutronApi;
-  readonly clock: Clock;
-}
-
 /** The maximum age of the lists: below the resync, so that each resync reads them again. */
 const MAX_AGE_MS = 15_000;
 /** The pause after a failure, so that a dead Neutron does not get a request for each Network. */
@@ -40,7 +34,8 @@ export class NeutronStore {
   #refreshing: Promise<void> | undefined;
   #generation = 0;
 
-  constructor({ api, clock }: NeutronStoreOptions) {
+  /** `api` returns the client. @throws NotConfiguredError without one. */
+  constructor({ api, clock }: { readonly api: () => NeutronApi; readonly clock: Clock }) {
     this.#api = api;
     this.#clock = clock;
   }

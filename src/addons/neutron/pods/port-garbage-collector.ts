@@ -98,7 +98,8 @@ export class PortGarbageCollector {
           return { requeueAfterMs: RETRY_MS };
         }
       }
-      this.#forget(key, port);
+      const ports = this.#ports.get(key);
+      if (ports?.delete(port.id) && ports.size === 0) this.#ports.delete(key);
     }
     return {};
   };
@@ -130,12 +131,6 @@ export class PortGarbageCollector {
     }
     await api().delete(NEUTRON_PORTS, { id }, signal);
     log.info({ port: id, networkId, pod: name }, 'removed the port of a pod');
-  }
-
-  #forget(key: ObjectKey, { id }: NeutronPort): void {
-    const known = this.#ports.get(key);
-    known?.delete(id);
-    if (known?.size === 0) this.#ports.delete(key);
   }
 }
 

@@ -18,9 +18,9 @@ import { ifReadable } from '../../../kube/api/api-error.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { counted } from '../../../util/clip.ts';
 import { CONTROLLER_REVISIONS, readRevision, revisionName, STATE_LABEL } from '../controller-revision.ts';
-import { type Revisions, revisionsOf } from '../plan/revision.ts';
+import { revisionsOf } from '../plan/revision.ts';
 import { FORBIDDEN_ADVICE, PAUSED_KEY } from '../revision-history.ts';
-import { type RolloutStatus, readStatus, STATUS } from '../rollout-status.ts';
+import { readStatus, STATUS } from '../rollout-status.ts';
 
 /** What rollouts add to the commands of the core. */
 export const tools: ToolParts = {
@@ -67,20 +67,12 @@ async function verdict(client: KubeClient, facts: StatusFacts): Promise<CheckRes
   });
 }
 
-/** A rollout as the ControllerRevisions in the operator's namespace show it. */
-export interface LiveRollout {
-  /** Undefined before the operator has written the first one. */
-  readonly revisions: Revisions | undefined;
-  /** Undefined before the leader has made a step with these templates. */
-  readonly status: RolloutStatus | undefined;
-}
-
-/** Reads the rollout of the templates of the ConfigMap. */
+/** Reads the rollout of the templates of the ConfigMap, as the ControllerRevisions in the operator's namespace show it. */
 export async function readRollout(
   client: KubeClient,
   { operatorNamespace: namespace, configmap }: Pick<ClusterOptions, 'operatorNamespace' | 'configmap'>,
   set: TemplateSet,
-): Promise<LiveRollout> {
+) {
   const { items } = await client.list(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
   const objects = items
     .map((item) => CONTROLLER_REVISIONS.decode(item))
@@ -88,7 +80,9 @@ export async function readRollout(
   const stored = objects.flatMap((object) => readRevision(object) ?? []);
   const own = objects.find(({ metadata }) => metadata.name === revisionName(configmap, set.hash));
   return {
+    /** Undefined before the operator has written the first one. */
     revisions: revisionsOf(set, stored, false),
+    /** Undefined before the leader has made a step with these templates. */
     status: readStatus(own?.metadata.annotations?.[STATUS]),
   };
 }

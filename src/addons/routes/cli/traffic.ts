@@ -74,10 +74,9 @@ export async function run(
 ): Promise<ExitCode> {
   const target = name === undefined ? kind : `${kind}/${name}`;
   return await withCluster(options, async (cluster) => {
-    const choose = chooser(cluster, options, target);
     let before = new Map<string, Reading>();
     for (;;) {
-      const { pods, isShown } = await choose();
+      const { pods, isShown } = await chosenBy(cluster, options, target);
       const { readings, silent } = await askAll(cluster, pods);
       const news = Array.from(readings, ([key, reading]) => since(reading, before.get(key) ?? NOTHING));
       const isFirst = options.watch !== undefined && before.size === 0;
@@ -129,11 +128,11 @@ async function askAll({ transport, timeoutMs = PAGE_MS }: Cluster, pods: readonl
 }
 
 /** @throws UsageError for a target that is none. */
-function chooser(
+async function chosenBy(
   cluster: Cluster,
   options: TrafficOptions,
   target: string | undefined,
-): () => Promise<Choice> {
+): Promise<Choice> {
   const { client } = cluster;
   const namespace = options.namespace ?? cluster.namespace;
   const { status } = keysFor(options.annotation);
@@ -145,24 +144,22 @@ function chooser(
     return pods;
   };
   const scope = scopeOf(options, cluster.namespace);
-  if (target === undefined) return async () => ({ pods: await clients(scope), isShown: () => true });
+  if (target === undefined) return { pods: await clients(scope), isShown: () => true };
   const [, kind = '', name = ''] = /^(svc|services?|httproutes?|grpcroutes?)\/([^/]+)$/i.exec(target) ?? [];
   if (kind !== '' && isName(name)) {
     // Clients of all namespaces follow the routes of a Service.
-    return async () => ({
+    return {
       pods: await clients({ labelSelector: scope.labelSelector }),
       isShown: await shownBy(client, kind.toLowerCase(), namespace, name),
-    });
+    };
   }
   const parsed = parseTarget(target, ['service', 'httproute', 'grpcroute']);
-  return async () => {
-    const object = await getTarget(client, namespace, parsed);
-    const pods = parsed.workload.kind === 'Pod' ? [object] : await podsOf(client, namespace, object);
-    const found = pods.filter(isObject).map(PODS.decode).filter(isClient);
-    if (found.length === 0)
-      throw new UsageError(`${target} has no sidecar that follows routes (docs/routing.md)`);
-    return { pods: found, isShown: () => true };
-  };
+  const object = await getTarget(client, namespace, parsed);
+  const pods = parsed.workload.kind === 'Pod' ? [object] : await podsOf(client, namespace, object);
+  const found = pods.filter(isObject).map(PODS.decode).filter(isClient);
+  if (found.length === 0)
+    throw new UsageError(`${target} has no sidecar that follows routes (docs/routing.md)`);
+  return { pods: found, isShown: () => true };
 }
 
 /** The rows of a route, or those of the routes of a Service and of requests that it gets. */

@@ -90,7 +90,10 @@ export class RouteFiles {
     const file = await fileOf(namespace);
     const step = planFile(file.version, found, isNeeded || hasSidecars(namespace));
     if (step === 'nothing') {
-      if (!found) this.#forget(namespace);
+      if (found) return {};
+      this.#contents.delete(namespace);
+      this.#obstacles.delete(namespace);
+      this.#options.forget(namespace);
       return {};
     }
     if (step === 'foreign' || step === 'immutable') {
@@ -168,12 +171,6 @@ export class RouteFiles {
       }
       throw err;
     }
-  }
-
-  #forget(namespace: string): void {
-    this.#contents.delete(namespace);
-    this.#obstacles.delete(namespace);
-    this.#options.forget(namespace);
   }
 
   #block(obstacle: Obstacle, namespace: string, file: RouteFile): void {

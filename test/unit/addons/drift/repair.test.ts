@@ -27,7 +27,7 @@ test.each<[string, ReturnType<typeof pod>, string | undefined]>([
     undefined,
   ],
 ])('the repair spares %s: %s', (_, candidate, reason) => {
-  expect(spared(candidate, rules)).toBe(reason);
+  expect(spared(candidate, rules.windowMs, rules.busy, rules.now)).toBe(reason);
 });
 
 describe('RepairBreaker', () => {
