@@ -36,7 +36,11 @@ async function resized(answer: ApiError, what: 'change' | 'undrain' = 'change') 
     client: {
       get: async () => whole as never,
       list: () => Promise.reject(new Error('lists nothing')),
-      jsonPatch: () => Promise.reject(answer),
+      jsonPatch(_resource, _ref, [first]) {
+        // Another pod may have the name meanwhile.
+        expect(first).toEqual({ op: 'test', path: '/metadata/uid', value: 'u' });
+        return Promise.reject(answer);
+      },
       request: () => Promise.reject(new Error('requests nothing')),
     },
     decideOptions: options,
