@@ -15,8 +15,8 @@ import { isObject, type JsonObject, type JsonValue, own, ownString } from '../..
 import { resembles } from '../../util/suggest.ts';
 import { CALLED_AS } from '../io/terminal.ts';
 import { lastEvent } from '../last-event.ts';
-import { waitingAtGates } from './check-pods.ts';
 import type { CheckFinding, ObjectReport } from './check-report.ts';
+import { waitingAtGates } from './existing-pods.ts';
 
 const NOT_RECONCILED = 'not-reconciled';
 

@@ -24,6 +24,7 @@ import {
 import { templateRolloutOf } from '../survey.ts';
 import { templatesOfCluster } from '../template-source.ts';
 import { checkNetwork } from './check-network.ts';
+import { checkLive } from './check-pod.ts';
 import {
   type CheckFinding,
   type CheckReport,
@@ -32,7 +33,6 @@ import {
   formatReports,
   type ObjectReport,
 } from './check-report.ts';
-import { checkLive } from './check-site.ts';
 import { getTarget, nameInTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
 import { appliedWebhooks } from './check-webhook.ts';
 

@@ -65,6 +65,10 @@ test('the tree of docs/architecture.md has exactly the modules of src', () => {
   const tree = /^src\/\n([\s\S]*?)^```/m.exec(read('docs/architecture.md'))?.[1] ?? '';
   const named = [...tree.matchAll(/^ {2}([\w-]+)\/ /gm)].map(([, name]) => name);
   expect(named.sort()).toEqual(modules.sort());
+  for (const name of addOns) expect(tree).toContain(` ${name.replace('addons/', '')}/ `);
+  const paths = pathsIn(read('docs/architecture.md')).filter((path) => path.includes('/'));
+  const missing = paths.filter((path) => ['src', ''].every((from) => !existsSync(join(root, from, path))));
+  expect(missing).toEqual([]);
 });
 
 test.each([...modules.filter((name) => name !== 'addons'), ...addOns])(

@@ -5,7 +5,8 @@ import { Store } from '../../../src/kube/cache/store.ts';
 import type { ObjectRef } from '../../../src/kube/client/client.ts';
 import type { NetworkAttachmentDefinition } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
-import { type MultusOptions, VNI_INDEXERS } from '../../../src/networks/multus/multus.ts';
+import type { MultusOptions } from '../../../src/networks/multus/multus.ts';
+import { VNI_INDEXERS } from '../../../src/networks/multus/vnis.ts';
 import type { Usage } from '../../../src/networks/providers.ts';
 
 type Stored<T> = { -readonly [K in keyof T]: T[K] } & KubeObject & { spec?: unknown; status?: unknown };

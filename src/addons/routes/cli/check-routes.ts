@@ -10,7 +10,7 @@ import type { Resource } from '../../../kube/api/resource.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { UsageError } from '../../../kube/util/usage-error.ts';
 import { type Compilation, compileRoutes } from '../compile/compile.ts';
-import { entryName } from '../compile/entry-configuration.ts';
+import { entryName } from '../compile/envoy-route.ts';
 import { type Comparison, explainRequest } from '../compile/explain.ts';
 import { FAULT_REASONS, faultText } from '../compile/findings.ts';
 import { leftOutText } from '../compile/left-out.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../util/json.ts';
 import { socket } from './attach.ts';
-import { corsOf, matchOf, modifiersOf, routesOf } from './entry-configuration.ts';
+import { corsOf, matchOf, modifiersOf, routesOf } from './envoy-route.ts';
 import { AUTOMATON_BYTES, STEP_BYTES } from './left-out.ts';
 import type { Action, Entry, Filtered, Match } from './model.ts';
 import { automatonBytes, regexSteps } from './regex.ts';

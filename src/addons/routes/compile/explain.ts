@@ -1,7 +1,7 @@
 import type { ObjectKey } from '../../../kube/api/object.ts';
 import { type AttachedPort, portText } from './attach.ts';
 import type { Compilation } from './compile.ts';
-import { entryName } from './entry-configuration.ts';
+import { entryName } from './envoy-route.ts';
 import { type FaultReason, faultText } from './findings.ts';
 import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import { shown } from './parse-match.ts';

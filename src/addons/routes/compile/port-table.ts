@@ -1,6 +1,6 @@
 import type { ObjectKey } from '../../../kube/api/object.ts';
 import { type AttachedPort, socket } from './attach.ts';
-import type { Locate } from './entry-configuration.ts';
+import type { Locate } from './envoy-route.ts';
 import { leftOut, MAX_BYTES, type Part } from './left-out.ts';
 import { type Entry, inOrder } from './model.ts';
 import { emptyHostBytes, type HostText, portHost, type RouteFile, routeFile } from './route-configuration.ts';

@@ -3,7 +3,7 @@ import { NO_ROUTES, PATIENCE, routesFile } from '../../../injection/envoy/routed
 import type { JsonObject } from '../../../util/json.ts';
 import { type AttachedPort, socket } from './attach.ts';
 import { bytesOf } from './entry-bytes.ts';
-import { type Locate, routesOf } from './entry-configuration.ts';
+import { type Locate, routesOf } from './envoy-route.ts';
 import { type Entry, targetsOf } from './model.ts';
 
 /** A file that Envoy reads its routes from. */

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { failingContainers, missingInterfaces } from '../../../../src/cli/check/check-pods.ts';
+import { tryDryRun } from '../../../../src/cli/check/check-pod.ts';
 import { formatReport } from '../../../../src/cli/check/check-report.ts';
-import { tryDryRun } from '../../../../src/cli/check/check-site.ts';
+import { failingContainers, missingInterfaces } from '../../../../src/cli/check/existing-pods.ts';
 import { namespaceObjects } from '../../../../src/cli/namespace-objects.ts';
 import { inject } from '../../../../src/injection/inject.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';

@@ -7,12 +7,8 @@ import type { Subnet } from '../../../../src/networks/api/subnet.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
 import { attachmentWith, cachedAttachment } from '../../../../src/networks/multus/attachment.ts';
 import { cniConfig, FIRST_VNI, VNI_COUNT } from '../../../../src/networks/multus/cni-config.ts';
-import {
-  type MultusProvider,
-  multusProvider,
-  VNI_INDEXERS,
-  Vnis,
-} from '../../../../src/networks/multus/multus.ts';
+import { type MultusProvider, multusProvider } from '../../../../src/networks/multus/multus.ts';
+import { VNI_INDEXERS, Vnis } from '../../../../src/networks/multus/vnis.ts';
 import { FakeAttachments, refusal } from '../../../support/network/fake-attachments.ts';
 import { newNetwork } from '../networks.ts';
 

@@ -22,8 +22,8 @@ import { formatDiagnostic } from '../../util/diagnostic.ts';
 import { isObject, type JsonObject, own } from '../../util/json.ts';
 import { CALLED_AS } from '../io/terminal.ts';
 import { networkMistakes } from './check-network.ts';
-import { existingPods, type LiveBasis } from './check-pods.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
+import { existingPods, type LiveBasis } from './existing-pods.ts';
 
 /** Decides about a pod or workload of the cluster, and looks at its webhooks, a dry run and existing pods. */
 export async function checkLive(site: PodSite, given: LiveBasis): Promise<CheckReport> {
