@@ -106,6 +106,13 @@ test('each change of a Network and a node is at most one write, and nothing else
   );
 });
 
+test('a Network that no pod can attach to is Ready, and its reason says so', () => {
+  const desired = { cidr: '10.20.0.0/24', gateway: '10.20.0.1' };
+  const observed = { desired, current: desired, specError: undefined, usage: undefined, attachesPods: false };
+  const { Ready } = updatesOf(observed, { kind: 'ready', change: 'none', capacity: 1 });
+  expect(Ready).toMatchObject({ status: 'True', reason: 'ProviderCannotAttach' });
+});
+
 test('a Network is Ready whatever its nodes are, and its other conditions do not depend on them', () => {
   const condition: fc.Arbitrary<ConditionUpdate> = fc.record({
     status: fc.constantFrom('True', 'False'),
