@@ -208,6 +208,12 @@ test('pods of one workload share an injection; no others do, nor with another co
     of(pod('a', 'abcde')),
   ])
     expect(other).not.toBe(first);
+  // Users make as many odd and long pods as they like.
+  const long = pod('a'.repeat(17_000), 'abcde');
+  expect(of(long, 'default', files).decision).toBe('injected');
+  expect(of(long, 'default', files)).not.toBe(of(long, 'default', files));
+  for (let index = 0; index < 512; index += 1) of(pod(`odd-${index}`, 'abcde'), 'default', files);
+  expect(of(pod('a', 'abcde'), 'default', files)).not.toBe(first);
 });
 
 function textOf(answered: () => unknown): string {
