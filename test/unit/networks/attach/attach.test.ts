@@ -2,9 +2,11 @@ import { expect, test } from '@jest/globals';
 import jsonpatch, { type Operation } from 'fast-json-patch';
 import type { Pod } from '../../../../src/injection/podspec/pod.ts';
 import type { AdmissionAnswer } from '../../../../src/kube/admission/review.ts';
-import { attach } from '../../../../src/networks/attach/attach.ts';
+import { attach, createAttachHandler } from '../../../../src/networks/attach/attach.ts';
 import type { NetworkState } from '../../../../src/networks/controller/provider-registry.ts';
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
+import { podRequest } from '../../../support/injection/admission-review.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
 
 const ASKED = 'samplecrd.k8s.io/network';
 const MULTUS = 'k8s.v1.cni.cncf.io/networks';
@@ -301,4 +303,12 @@ test.each([ASKED, MULTUS])('the limits of an annotation refuse %s with deep nest
   const result = attached(pod({ [ASKED]: 'blue', [key]: '['.repeat(1000) }));
   const message = `annotation ${key} nests lists and objects deeper than 32: flatten it`;
   expect(result).toMatchObject({ allowed: false, message });
+});
+
+test('the API server is asked before a pod is refused, because the cache may be outdated', async () => {
+  const refusal = { allowed: false, code: 403, message: 'no' } as const;
+  const attach = async (_: Pod, __: string, { fresh }: { readonly fresh: boolean }) =>
+    fresh ? { allowed: true as const } : refusal;
+  const handler = createAttachHandler({ attach, log: capturedLog().log });
+  expect(await handler(podRequest(), AbortSignal.timeout(10_000))).toEqual({ allowed: true });
 });
