@@ -2,7 +2,7 @@ import { type Diagnostic, formatDiagnostic } from '../../util/diagnostic.ts';
 import { POD_RULES } from './pod-rules.ts';
 import { conflict, invalidOverride, proxyUser, RESULT_RULES } from './sidecar-rules.ts';
 
-/** All reasons to leave a pod unchanged, as the documents list them. `inject` asks POD_RULES in their order, then merges, then asks the others. */
+/** All reasons, as the documents list them. `inject` asks POD_RULES in their order, then merges, then asks the others; with `proxyUser` a pod still gets its sidecar. */
 export const RULES = [...POD_RULES, invalidOverride, conflict, ...RESULT_RULES, proxyUser] as const;
 
 export type SkipReason = (typeof RULES)[number]['reason'];
