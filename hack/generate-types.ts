@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import type { JSONSchema } from 'json-schema-to-typescript';
 import type { Shape } from '../src/util/shape.ts';
 import { projectDirectory } from '../test/env/control-plane/project-directory.ts';
 
@@ -15,7 +14,7 @@ const CRD = 'crd/networks.yaml';
 const TYPES = 'src/networks/api/types.ts';
 
 /** The part of an OpenAPI schema that the CRD uses. */
-interface Schema extends Pick<JSONSchema, 'description'> {
+interface Schema {
   readonly type: string;
   readonly enum?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
