@@ -91,12 +91,16 @@ export class PodAddresses {
   }
 
   /** Reads from the API server what the cache may not have yet, once in a term. */
-  #listOnce(signal: AbortSignal): Promise<void> {
-    this.#known ??= this.#list(signal).catch((error: unknown) => {
-      this.#known = undefined;
+  async #listOnce(signal: AbortSignal): Promise<void> {
+    const known = this.#known ?? this.#list(signal);
+    this.#known = known;
+    try {
+      await known;
+    } catch (error) {
+      // Not that of a later term: a second list in a term would free addresses that have just been given.
+      if (this.#known === known) this.#known = undefined;
       throw error;
-    });
-    return this.#known;
+    }
   }
 
   async #list(signal: AbortSignal): Promise<void> {

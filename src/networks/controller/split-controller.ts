@@ -1,6 +1,5 @@
 import type { ObjectKey } from '../../kube/api/object.ts';
 import type { Controller, Reconcile, TermOptions } from '../../kube/controller/controller.ts';
-
 import type { Manager } from '../../kube/manager/manager.ts';
 
 /**

@@ -111,6 +111,31 @@ test('a pod gets neither an address nor a port on a Network that its namespace m
   expect(asked).toEqual(['red/blue', 'red/blue']);
 });
 
+test('the pods are read once in a term, also if the read of the former term fails later', async () => {
+  const lists: PromiseWithResolvers<object>[] = [];
+  const list = () => {
+    lists.push(Promise.withResolvers());
+    return lists.at(-1)?.promise;
+  };
+  const addresses = new PodAddresses({
+    ...{ access, client: { list } as never, networks: { get: () => undefined } },
+    ipam: { of: () => ({}), listed: () => undefined, allocate: () => [] } as never,
+    providers: { maker: () => undefined },
+  });
+  const fill = () => addresses.fill(gatedPod(), '[{"name":"blue"}]', signal);
+  const former = fill();
+  addresses.forget();
+  const first = fill();
+  lists[0]?.reject(new Error('late'));
+  await expect(former).rejects.toThrow('late');
+  lists[1]?.resolve({ items: [] });
+  await first;
+  const second = fill();
+  lists[2]?.resolve({ items: [] });
+  await second;
+  expect(lists).toHaveLength(2);
+});
+
 test.each([
   ['has changed since', 422, { requeueAfterMs: 0 }],
   ['is gone', 404, {}],
