@@ -1,5 +1,5 @@
 import { keyOf } from '../../kube/api/object.ts';
-import { type Subnet, subnetOf } from '../../networks/api/subnet.ts';
+import { rangesOf, type Subnet, subnetOf } from '../../networks/api/subnet.ts';
 import type { Network } from '../../networks/api/types.ts';
 import { attachmentWith } from '../../networks/multus/attachment.ts';
 import type {
@@ -13,6 +13,7 @@ import type {
   SpecError,
   Usage,
 } from '../../networks/providers.ts';
+import { parseRange } from '../../networks/ranges/cidr.ts';
 import type { NeutronApi } from './client.ts';
 import { addressUse, realised } from './findings.ts';
 import type { Owner } from './marker.ts';
@@ -153,6 +154,9 @@ export class NeutronProvider implements Provider {
   }
 
   async #ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured> {
+    // Of the status, if the spec is refused: Neutron would store another range than one with host bits.
+    for (const { cidr } of rangesOf(shape))
+      if (!parseRange(cidr)) throw new Error(`expected a range in canonical form, got ${cidr}`);
     const owner = await this.#ownerOf(network, signal);
     const wanted = { owner, shape, retain: network.spec.deletionPolicy === 'Retain' };
     const known = this.#store.known(owner.uid);

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { NeutronClient } from '../../../../src/addons/neutron/client.ts';
+import { NeutronProvider } from '../../../../src/addons/neutron/neutron.ts';
 import { OpenStackError } from '../../../../src/addons/neutron/openstack/error.ts';
 import type { NetworkRequest, OpenStackSession } from '../../../../src/addons/neutron/openstack/session.ts';
 import { NEUTRON_NETWORKS } from '../../../../src/addons/neutron/resources.ts';
@@ -26,6 +27,17 @@ function clientOf(...bodies: readonly (JsonValue | Error | undefined)[]) {
 }
 
 const next = (href: string) => [{ rel: 'next', href }];
+
+test('a range with host bits, which only a status from elsewhere has, is not sent to Neutron', async () => {
+  const asked = async () => Promise.reject(new Error('Neutron was asked'));
+  const provider = new NeutronProvider({
+    ...{ store: { refreshed: async () => {}, known: () => [], read: asked } as never, api: asked as never },
+    clusterId: async () => 'cluster',
+  });
+  const network = { metadata: { name: 'a', uid: 'u' }, spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' } };
+  const shape = { cidr: '10.0.0.5/24', gateway: '10.0.0.1' };
+  await expect(provider.ensure(network, shape, signal)).rejects.toThrow(/canonical form, got 10\.0\.0\.5/);
+});
 
 test('a list of Neutron is read by page after the last ID, and not by link', async () => {
   const { client, requests } = clientOf(
