@@ -1,6 +1,11 @@
 import type { Operation } from 'fast-json-patch';
 import { isForbidden } from '../kube/api/api-error.ts';
-import { LIVE_PODS, NAMESPACES, PODS, type WebhookConfiguration } from '../kube/api/core-resources.ts';
+import {
+  LIVE_PODS,
+  NAMESPACES,
+  POD_METADATA,
+  type WebhookConfiguration,
+} from '../kube/api/core-resources.ts';
 import type { KubeObject, OwnerReference } from '../kube/api/object.ts';
 import type { Resource } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
@@ -10,7 +15,6 @@ import { own, ownString } from '../util/json.ts';
 
 /** The operator's field manager for the caBundle and the owner of webhook configurations. */
 const CA_FIELD_MANAGER = 'envoy-initializer-ca';
-const POD_METADATA = { ...PODS, metadataOnly: true as const };
 
 /** One of our webhook configurations as the cache had it. */
 export interface SeenConfiguration {

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../kube/api/object.ts';
 import { decodeObject, kindOf, type Resource } from '../../kube/api/resource.ts';
-import { isObject, type JsonObject } from '../../util/json.ts';
+import { type JsonObject, ownObject } from '../../util/json.ts';
 
 /** A policy or a binding of admissionregistration.k8s.io/v1, since Kubernetes 1.36. */
 export interface LivePolicyObject extends KubeObject {
@@ -15,7 +15,7 @@ function admission(kind: string): Resource<LivePolicyObject> {
     ...kindOf('admissionregistration.k8s.io/v1', kind, false),
     decode(value) {
       const object = decodeObject(value);
-      return { ...object, spec: 'spec' in object && isObject(object.spec) ? object.spec : {} };
+      return { ...object, spec: ownObject(object, 'spec') };
     },
   };
 }

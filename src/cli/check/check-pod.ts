@@ -19,7 +19,7 @@ import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { defined } from '../../util/defined.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
-import { isObject, type JsonObject, own } from '../../util/json.ts';
+import { isObject, type JsonObject, own, ownObject } from '../../util/json.ts';
 import { CALLED_AS } from '../io/terminal.ts';
 import { networkMistakes } from './check-network.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
@@ -197,8 +197,7 @@ function originOf({ kind, fields }: ApiError, injection: Injection): string {
 /** The pod as a new one: without the fields that the API server and the scheduler set. */
 function asNew(pod: JsonObject): JsonObject {
   const metadata = own(pod, 'metadata');
-  const spec = own(pod, 'spec');
-  const { nodeName: _, ...rest } = isObject(spec) ? spec : {};
+  const { nodeName: _, ...rest } = ownObject(pod, 'spec');
   const kept = defined({ labels: own(metadata, 'labels'), annotations: own(metadata, 'annotations') });
   return { metadata: { generateName: 'envoy-initializer-check-', ...kept }, spec: rest };
 }

@@ -1,9 +1,9 @@
 import type { Operation } from 'fast-json-patch';
 import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../injection/webhook/envoy-configuration.ts';
 import { ifFound } from '../../kube/api/api-error.ts';
-import { CONFIG_MAPS, NAMESPACES, PODS } from '../../kube/api/core-resources.ts';
+import { CONFIG_MAPS, NAMESPACES, POD_METADATA, PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, refOf } from '../../kube/api/object.ts';
-import { metadataOf, type Resource } from '../../kube/api/resource.ts';
+import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { ELECTION_TIMING } from '../../kube/leaderelection/leader-elector.ts';
 import { LEASES } from '../../kube/leaderelection/lease.ts';
@@ -128,7 +128,7 @@ export async function sayWhatStays(
 ): Promise<void> {
   if ((await ifFound(client.get(NAMESPACES, { name: namespace }))) !== undefined)
     say(`namespace ${namespace} is kept, because it does not have the label app=envoy-initializer`);
-  const pods = await objectsOf(client, metadataOf('v1', 'Pod'));
+  const pods = await objectsOf(client, POD_METADATA);
   const injected = pods.filter(({ metadata }) => metadata.annotations?.[statusKey] !== undefined);
   const keys = injected.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
   if (keys.length > 0) say(`these pods keep their sidecar until they are recreated: ${listed(keys)}`);

@@ -44,6 +44,8 @@ export const LIMIT_RANGES: Resource<LimitRangeObject> = {
 };
 
 export const PODS = kindOf('v1', 'Pod');
+/** The same, of which only the metadata is read. */
+export const POD_METADATA = metadataOf('v1', 'Pod');
 
 /** core/v1 Node: the fields that the library reads. */
 export interface Node extends KubeObject {

@@ -4,7 +4,7 @@ import { NODE_OVS, PORT_KEY, SECURITY_GROUPS_KEY } from '../../../networks/api/n
 import type { Network } from '../../../networks/api/types.ts';
 import { ipsOf } from '../../../networks/pods/selection.ts';
 import type { Refusal } from '../../../networks/providers.ts';
-import { isArray, isObject, type JsonObject, own, ownString } from '../../../util/json.ts';
+import { isObject, type JsonObject, own, ownString, ownTexts } from '../../../util/json.ts';
 import { OpenStackError } from '../openstack/error.ts';
 import type { NeutronPort, NeutronSubnet, PortToCreate } from '../resources.ts';
 
@@ -37,8 +37,7 @@ export function marksOf(pod: KubeObject, owner: string) {
 export function portFor(pod: KubeObject, networkId: string, asked: JsonObject): PortToCreate {
   const ips = ipsOf(asked).map((ip) => ip.replace(/\/.*$/, ''));
   const mac = ownString(asked, 'mac');
-  const named = own(asked, SECURITY_GROUPS_KEY);
-  const groups = isArray(named) ? named.filter((group) => typeof group === 'string') : [];
+  const groups = ownTexts(asked, SECURITY_GROUPS_KEY);
   return {
     network_id: networkId,
     name: keyOf(pod),

@@ -1,5 +1,5 @@
 import { type ApiError, ifFound, isConflict, isNotFound, isRefused } from '../../../kube/api/api-error.ts';
-import { PODS } from '../../../kube/api/core-resources.ts';
+import { POD_METADATA, PODS } from '../../../kube/api/core-resources.ts';
 import { type KubeObject, refOf } from '../../../kube/api/object.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
@@ -47,8 +47,6 @@ const TURNS = 20;
 const LONGEST_SURVEY_MS = 30_000;
 /** Each route asks whether the survey has ended, and a look at it takes all pods. */
 const SURVEY_LOOK_MS = 250;
-
-const POD_METADATA = { ...PODS, metadataOnly: true as const };
 
 /** What is known about a sidecar. */
 interface Sidecar {
