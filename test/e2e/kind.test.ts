@@ -94,7 +94,7 @@ describeWithNode(`kind (KIND_NODES=${NODES})`, () => {
       'both are reached',
       async () => (await run('logs ping')).split(' 0% packet loss').length === 3,
     );
-    expect(await run('events --for pod/ping')).toMatch(/NetworkReady .* default\/ping/);
+    expect(await run('events --for pod/ping')).toMatch(/NetworkReady .*\(default\/ping\)/);
     expect(await shell(kind, 'plain', 'ls /sys/class/net')).toBe('eth0\nlo\n');
   });
 
