@@ -2,21 +2,15 @@ import { DEFAULT_KEY } from '../injection/keys.ts';
 import { ifFound, ifReadable } from '../kube/api/api-error.ts';
 import { kindOf } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import type { SelectionFlags } from '../operator/configuration-mismatch.ts';
 import { defined } from '../util/defined.ts';
 import { PROGRAM } from '../util/identity.ts';
-import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../util/json.ts';
-
-/** Flags of `serve` that the commands for people have, too. */
-export interface SharedFlags {
-  readonly annotation: string;
-  readonly requireAnnotation: boolean;
-  readonly initializerName: string;
-}
+import { isObject, type JsonValue, own, ownList, ownObjects, ownString } from '../util/json.ts';
 
 /** The operator's Deployment. */
 export interface Installation {
   /** The flags that it is started with. */
-  readonly flags: Partial<SharedFlags>;
+  readonly flags: Partial<SelectionFlags>;
   /** The text of any flag of `serve`; undefined if it has its default. */
   readonly flagText: (flag: string) => string | undefined;
   readonly image: string;
@@ -43,8 +37,7 @@ export function installationOf(client: KubeClient, namespace: string): Promise<I
 export function readInstallation(deployment: JsonValue): Installation {
   const spec = own(own(own(deployment, 'spec'), 'template'), 'spec');
   const container = ownObjects(spec, 'containers').find((each) => own(each, 'name') === PROGRAM);
-  const list = own(container, 'args');
-  const args = isArray(list) ? list.map(String) : [];
+  const args = ownList(container, 'args').map(String);
   const flagText = (flag: string): string | undefined => {
     const index = args.findLastIndex((arg) => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
     // `--flag=value`, or the value is the next argument.
@@ -69,19 +62,19 @@ export function readInstallation(deployment: JsonValue): Installation {
   };
 }
 
-const DEFAULTS: SharedFlags = {
+const DEFAULTS: SelectionFlags = {
   annotation: DEFAULT_KEY,
   requireAnnotation: true,
   initializerName: 'envoy.initializer.kubernetes.io',
 };
 
 /** The options of a command, with the installation's flags in place of defaults. */
-export function followInstallation<T extends Partial<SharedFlags>>(
+export function followInstallation<T extends Partial<SelectionFlags>>(
   options: T,
   installation: Pick<Installation, 'flags'> | undefined,
 ): T {
   const followed = Object.entries(installation?.flags ?? {}).filter(
-    ([name]) => options[name as keyof SharedFlags] === DEFAULTS[name as keyof SharedFlags],
+    ([name]) => options[name as keyof SelectionFlags] === DEFAULTS[name as keyof SelectionFlags],
   );
   return { ...options, ...Object.fromEntries(followed) };
 }

@@ -42,9 +42,6 @@ export interface Survey {
   readonly risks: ReadonlyMap<string, number>;
 }
 
-/** Pods in one page of a list. */
-const PAGE = 500;
-
 /** Compares the pods of a namespace, or of all, with the templates. */
 export async function surveyPods(client: KubeClient, scope: Scope, basis: DriftBasis): Promise<Survey> {
   const namespaces = await namespacesByName(client, scope.namespace);
@@ -109,13 +106,8 @@ async function namespacesByName(client: KubeClient, namespace: string | undefine
 
 /** The live pods of a scope. */
 export async function* pages(client: KubeClient, scope: Scope): AsyncGenerator<KubeObject, void> {
-  let next: string | undefined;
-  do {
-    const selection = { ...scope, fieldSelector: LIVE_PODS, limit: PAGE, continue: next };
-    const page = await client.list(PODS, selection);
-    for (const item of page.items) yield PODS.decode(item);
-    next = page.continue;
-  } while (next);
+  for await (const { items } of client.pages(PODS, { ...scope, fieldSelector: LIVE_PODS }))
+    for (const item of items) yield PODS.decode(item);
 }
 
 /** How the templates of the ConfigMap come to pods step by step. */

@@ -3,6 +3,7 @@ import { isObject, type JsonValue, own, ownObjects } from '../util/json.ts';
 /** The flags of `serve` that only take effect if the applied webhook configuration agrees. */
 export interface SelectionFlags {
   readonly annotation: string;
+  /** The name of the webhook for pods with their own opt-in. */
   readonly initializerName: string;
   readonly requireAnnotation: boolean;
 }

@@ -19,16 +19,13 @@ import type { LogLevel } from '../kube/manager/logger.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import type { NetworkOptions } from '../networks/setup.ts';
 import { ownString } from '../util/json.ts';
+import type { SelectionFlags } from './configuration-mismatch.ts';
 import { setUpServerVersion } from './server-version.ts';
 
 /** The parsed flags of `serve` without those of add-ons; durations are in milliseconds. */
-export interface OperatorOptions extends CertificateOptions, NetworkOptions {
+export interface OperatorOptions extends CertificateOptions, NetworkOptions, SelectionFlags {
   readonly configmap: string;
-  readonly annotation: string;
-  readonly requireAnnotation: boolean;
   readonly port: number;
-  /** The name of the webhook for pods with their own opt-in. */
-  readonly initializerName: string;
   readonly kubeconfig: string | undefined;
   readonly master: string | undefined;
   readonly metricsPort: number;

@@ -5,14 +5,11 @@ import type { Manager } from '../kube/manager/manager.ts';
 import { metricsIn } from '../kube/prometheus/index.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { configurationMismatches, type SelectionFlags } from './configuration-mismatch.ts';
+import type { OperatorOptions } from './core.ts';
 
 /** The flags of `serve` that say what is installed. */
-export interface DependencyOptions extends SelectionFlags {
-  readonly namespace: string;
-  readonly webhookUrl: string | undefined;
-  readonly kubeconfig: string | undefined;
-  readonly nodeAgentNamespace: string | undefined;
-}
+export type DependencyOptions = SelectionFlags &
+  Pick<OperatorOptions, 'namespace' | 'webhookUrl' | 'kubeconfig' | 'nodeAgentNamespace'>;
 
 /** An object that the operator needs and does not restore, and what holds while it is missing. */
 type Dependency = ReturnType<typeof dependenciesOf>[number];

@@ -5,7 +5,15 @@ import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
-import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  own,
+  ownObjects,
+  ownString,
+  ownTexts,
+} from '../../util/json.ts';
 import { suggest } from '../../util/suggest.ts';
 import type { Scope } from '../options/tool-options.ts';
 
@@ -115,17 +123,13 @@ function isOfAnother(pod: JsonObject, object: JsonObject): boolean {
 }
 
 function formatSelector(selector: JsonValue | undefined): string {
-  const expressions = own(selector, 'matchExpressions');
-  const parts = (Array.isArray(expressions) ? expressions : []).map((expression) =>
-    formatExpression(expression),
-  );
+  const parts = ownObjects(selector, 'matchExpressions').map(formatExpression);
   return [pairs(own(selector, 'matchLabels')), ...parts].filter((part) => part !== '').join(',');
 }
 
-function formatExpression(expression: JsonValue): string {
+function formatExpression(expression: JsonObject): string {
   const key = ownString(expression, 'key') ?? '';
-  const values = own(expression, 'values');
-  const list = `(${(Array.isArray(values) ? values : []).join(',')})`;
+  const list = `(${ownTexts(expression, 'values').join(',')})`;
   switch (ownString(expression, 'operator')) {
     case 'In':
       return `${key} in ${list}`;

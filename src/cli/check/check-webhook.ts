@@ -1,10 +1,17 @@
 import { isForbidden, isNotFound } from '../../kube/api/api-error.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { configurationMismatches } from '../../operator/configuration-mismatch.ts';
+import { configurationMismatches, type SelectionFlags } from '../../operator/configuration-mismatch.ts';
 import { PROGRAM } from '../../util/identity.ts';
-import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
-import type { SharedFlags } from '../installation.ts';
+import {
+  isObject,
+  type JsonValue,
+  own,
+  ownObject,
+  ownObjects,
+  ownString,
+  ownTexts,
+} from '../../util/json.ts';
 import type { CheckFinding } from './check-report.ts';
 
 /** What the applied MutatingWebhookConfiguration does with the pods of a namespace. */
@@ -20,7 +27,7 @@ export interface AppliedWebhooks {
 /** Reads the configuration; undefined if the user may not. */
 export async function appliedWebhooks(
   client: KubeClient,
-  question: SharedFlags,
+  question: SelectionFlags,
 ): Promise<AppliedWebhooks | undefined> {
   let configuration: JsonValue | undefined;
   try {
@@ -58,16 +65,12 @@ export async function appliedWebhooks(
  */
 export function selects(selector: JsonValue | undefined, labels: Readonly<Record<string, string>>): boolean {
   const labelOf = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
-  const matchLabels = own(selector, 'matchLabels');
-  const equal = Object.entries(isObject(matchLabels) ? matchLabels : {}).every(
-    ([key, value]) => labelOf(key) === value,
-  );
+  const matchLabels = Object.entries(ownObject(selector, 'matchLabels'));
   return (
-    equal &&
+    matchLabels.every(([key, value]) => labelOf(key) === value) &&
     ownObjects(selector, 'matchExpressions').every((expression) => {
       const value = labelOf(ownString(expression, 'key') ?? '');
-      const values = own(expression, 'values');
-      const listed = value !== undefined && isArray(values) && values.includes(value);
+      const listed = value !== undefined && ownTexts(expression, 'values').includes(value);
       switch (ownString(expression, 'operator')) {
         case 'In':
           return listed;

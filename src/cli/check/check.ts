@@ -7,9 +7,10 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/usage-error.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { NETWORKS } from '../../networks/api/resources.ts';
+import type { SelectionFlags } from '../../operator/configuration-mismatch.ts';
 import { type CommandContext, type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
-import { followInstallation, installationOf, type SharedFlags } from '../installation.ts';
+import { followInstallation, installationOf } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
 import { namespaceObjects } from '../namespace-objects.ts';
@@ -36,7 +37,7 @@ import {
 import { getTarget, nameInTarget, OTHER_KINDS, parseTarget, workloadsIn } from './check-target.ts';
 import { appliedWebhooks } from './check-webhook.ts';
 
-interface CheckOptions extends ClusterOptions, ScopeOptions, SharedFlags {
+interface CheckOptions extends ClusterOptions, ScopeOptions, SelectionFlags {
   readonly output: OutputFormat;
   readonly all?: boolean;
 }

@@ -1,4 +1,4 @@
-import { isRecord } from '../../util/json.ts';
+import { isRecord, own, ownObjects, ownString } from '../../util/json.ts';
 
 /** A field that the API server's validation refused. */
 export interface InvalidField {
@@ -68,25 +68,22 @@ const MAX_MESSAGE_LENGTH = 1024;
  * Any other text, such as a proxy's error page, is quoted and cut to a readable length.
  */
 export function apiErrorFrom(status: number, body: unknown, retryAfterHeader?: string): ApiError {
-  const fields = isRecord(body) ? body : {};
-  const details = isRecord(fields.details) ? fields.details : {};
-  const causes = Array.isArray(details.causes) ? details.causes.filter(isRecord) : [];
-  const message =
-    typeof fields.message === 'string' && fields.message !== ''
-      ? fields.message
-      : `the API server returned ${status}${typeof body === 'string' && body !== '' ? `: ${body}` : ''}`;
+  const code = own(body, 'code');
+  const details = own(body, 'details');
+  const causes = ownObjects(details, 'causes');
+  const quoted = typeof body === 'string' && body !== '' ? `: ${body}` : '';
+  const message = ownString(body, 'message') || `the API server returned ${status}${quoted}`;
   return new ApiError({
-    status: typeof fields.code === 'number' ? fields.code : status,
-    reason: typeof fields.reason === 'string' ? fields.reason : '',
+    status: typeof code === 'number' ? code : status,
+    reason: ownString(body, 'reason') ?? '',
     message: message.slice(0, MAX_MESSAGE_LENGTH),
-    retryAfterMs: seconds(retryAfterHeader) ?? seconds(details.retryAfterSeconds),
-    causes: causes.flatMap(({ reason }) => (typeof reason === 'string' ? [reason] : [])),
-    kind: typeof details.kind === 'string' ? details.kind : '',
-    fields: causes.flatMap(({ field, message: cause }) =>
-      typeof field === 'string' && field !== '' && typeof cause === 'string'
-        ? [{ field, message: cause.slice(0, MAX_MESSAGE_LENGTH) }]
-        : [],
-    ),
+    retryAfterMs: seconds(retryAfterHeader) ?? seconds(own(details, 'retryAfterSeconds')),
+    causes: causes.flatMap((cause) => ownString(cause, 'reason') ?? []),
+    kind: ownString(details, 'kind') ?? '',
+    fields: causes.flatMap((cause) => {
+      const [field, said] = [ownString(cause, 'field'), ownString(cause, 'message')];
+      return field && said !== undefined ? [{ field, message: said.slice(0, MAX_MESSAGE_LENGTH) }] : [];
+    }),
   });
 }
 

@@ -1,12 +1,16 @@
 import { StringDecoder } from 'node:string_decoder';
-import { isRecord } from '../../util/json.ts';
+import { isArray, own, ownString } from '../../util/json.ts';
 import type { TransportResponse } from '../client/transport.ts';
 import { type ApiError, apiErrorFrom, TransportError } from './api-error.ts';
 
-/** A list, or one page of it. */
-export interface ListPage<I> {
+/** A list. */
+export interface List<I> {
   readonly items: readonly I[];
   readonly resourceVersion: string;
+}
+
+/** One page of a list, as it is on the wire. */
+export interface ListPage extends List<unknown> {
   /** Token of the next page; undefined on the last one. */
   readonly continue: string | undefined;
 }
@@ -29,19 +33,14 @@ export async function bodyOf(response: TransportResponse): Promise<unknown> {
 }
 
 /** The page of a list in a parsed body. @throws TypeError if the body is not a list (meta/v1 `List`). */
-export function listPageOf(body: unknown): ListPage<unknown> {
-  const { items, metadata }: Readonly<Record<string, unknown>> = isRecord(body) ? body : {};
-  const { resourceVersion, continue: token } = isRecord(metadata) ? metadata : {};
+export function listPageOf(body: unknown): ListPage {
+  const metadata = own(body, 'metadata');
+  const resourceVersion = ownString(metadata, 'resourceVersion');
   // Go writes a nil slice as null.
-  const list = items ?? [];
-  if (!Array.isArray(list) || typeof resourceVersion !== 'string') {
+  const items = own(body, 'items') ?? [];
+  if (!isArray(items) || resourceVersion === undefined)
     throw new TypeError('expected a list with items and a metadata.resourceVersion');
-  }
-  return {
-    items: list,
-    resourceVersion,
-    continue: typeof token === 'string' && token !== '' ? token : undefined,
-  };
+  return { items, resourceVersion, continue: ownString(metadata, 'continue') || undefined };
 }
 
 /** The error of an unsuccessful response; reads its body to the end. */

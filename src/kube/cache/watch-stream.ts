@@ -1,5 +1,5 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
-import { isRecord } from '../../util/json.ts';
+import { own, ownString } from '../../util/json.ts';
 import {
   ApiError,
   apiErrorFrom,
@@ -65,7 +65,7 @@ export async function* watchEvents(
 }
 
 function decodeWatchEvent(value: unknown): WatchEvent {
-  const { type, object } = recordOf(value);
+  const [type, object] = [own(value, 'type'), own(value, 'object')];
   switch (type) {
     case 'ERROR':
       throw apiErrorFrom(500, object);
@@ -73,20 +73,14 @@ function decodeWatchEvent(value: unknown): WatchEvent {
     case 'MODIFIED':
     case 'DELETED':
     case 'BOOKMARK': {
-      const { resourceVersion } = recordOf(recordOf(object).metadata);
-      if (typeof resourceVersion !== 'string' || resourceVersion === '') {
+      const resourceVersion = ownString(own(object, 'metadata'), 'resourceVersion');
+      if (!resourceVersion)
         throw new TypeError('expected a watch event whose object has a metadata.resourceVersion');
-      }
       return { type, object, resourceVersion };
     }
     default:
       throw new TypeError(`expected a watch event, got ${JSON.stringify(value)?.slice(0, 80)}`);
   }
-}
-
-/** The fields of the value; none if it is not an object. */
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
 }
 
 /** After this many failed watches in a row without an event, a list follows. */

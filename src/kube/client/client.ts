@@ -2,7 +2,7 @@ import type { Operation } from 'fast-json-patch';
 import { TransportError } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { type Resource, resourcePath, type Target } from '../api/resource.ts';
-import { type ListPage, listPageOf, textBodyOf } from '../api/response.ts';
+import { type List, type ListPage, listPageOf, textBodyOf } from '../api/response.ts';
 import { type CallOptions, JSON_TYPE, type Query, type RequestOptions, RestClient } from './rest-client.ts';
 
 export type ObjectRef = Target & { readonly name: string };
@@ -23,13 +23,11 @@ export interface ListOptions extends CallOptions {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly resourceVersion?: string | undefined;
-  readonly limit?: number | undefined;
-  /** Objects in one page of a list without `limit`; default 500. */
+  /** Objects in one page; default 500. */
   readonly pageSize?: number | undefined;
-  readonly continue?: string | undefined;
 }
 
-export interface WatchOptions extends Omit<ListOptions, 'limit' | 'pageSize' | 'continue' | 'timeoutMs'> {
+export interface WatchOptions extends Omit<ListOptions, 'pageSize' | 'timeoutMs'> {
   /** After this many seconds the server ends the watch. */
   readonly timeoutSeconds: number;
 }
@@ -112,36 +110,44 @@ export class KubeClient extends RestClient {
     await this.request('DELETE', resourcePath(resource, ref), { ...call, body });
   }
 
-  /** All objects, or with a `limit` one page of at most so many, as they are on the wire. */
-  list(resource: Resource<KubeObject>, options: ListOptions): Promise<ListPage<unknown>>;
-  /** A list of any length: it is requested in pages, and only what `read` returns of each item is kept. */
-  list<I>(
-    resource: Resource<KubeObject>,
-    options: ListOptions,
-    read: (item: unknown) => I,
-  ): Promise<ListPage<I>>;
+  /** All objects, as they are on the wire. */
+  list(resource: Resource<KubeObject>, options: ListOptions): Promise<List<unknown>>;
+  /** A list of any length: only what `read` returns of each item is kept. */
+  list<I>(resource: Resource<KubeObject>, options: ListOptions, read: (item: unknown) => I): Promise<List<I>>;
   async list(
     resource: Resource<KubeObject>,
-    { namespace, signal, timeoutMs, limit: most, pageSize = PAGE_SIZE, ...selection }: ListOptions,
+    options: ListOptions,
     read = (item: unknown) => item,
-  ): Promise<ListPage<unknown>> {
+  ): Promise<List<unknown>> {
+    const items: unknown[] = [];
+    let resourceVersion = '';
+    for await (const page of this.pages(resource, options)) {
+      for (const item of page.items) items.push(read(item));
+      resourceVersion = page.resourceVersion;
+    }
+    return { items, resourceVersion };
+  }
+
+  /** The pages of a list, each requested when it is read. */
+  async *pages(
+    resource: Resource<KubeObject>,
+    { namespace, signal, timeoutMs, pageSize = PAGE_SIZE, ...selection }: ListOptions,
+  ): AsyncGenerator<ListPage, void, undefined> {
     const path = resourcePath(resource, { namespace });
     const call = { signal, timeoutMs, accept: acceptOf(resource, 'List') };
-    const items: unknown[] = [];
     let query: Query = selection;
-    for (let limit = most ?? pageSize; ; ) {
-      const page = await this.request('GET', path, { ...call, query: { ...query, limit } }).then(
-        listPageOf,
-        (error: unknown) => {
-          if (limit === 1 || !isTooLong(error)) throw error;
-        },
-      );
-      if (!page) {
+    for (let limit = pageSize; ; ) {
+      let body: unknown;
+      try {
+        body = await this.request('GET', path, { ...call, query: { ...query, limit } });
+      } catch (error) {
+        if (limit === 1 || !isTooLong(error)) throw error;
         limit = Math.ceil(limit / 10);
         continue;
       }
-      for (const item of page.items) items.push(read(item));
-      if (most !== undefined || page.continue === undefined) return { ...page, items };
+      const page = listPageOf(body);
+      yield page;
+      if (page.continue === undefined) return;
       query = { ...selection, resourceVersion: undefined, continue: page.continue };
     }
   }

@@ -1,4 +1,4 @@
-import { isRecord } from '../../util/json.ts';
+import { ownObjects } from '../../util/json.ts';
 import { ifFound, retryAfterMs } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { apiVersionOf, type Resource } from '../api/resource.ts';
@@ -15,8 +15,7 @@ export async function isServed(
   signal?: AbortSignal,
 ): Promise<boolean> {
   const answer = await ifFound(client.request('GET', `/apis/${apiVersionOf(resource)}`, { signal }));
-  const resources = isRecord(answer) && Array.isArray(answer.resources) ? answer.resources : [];
-  return resources.some((each) => isRecord(each) && each.name === resource.plural);
+  return ownObjects(answer, 'resources').some(({ name }) => name === resource.plural);
 }
 
 /** The wait between two looks doubles from the first to the longest. */

@@ -1,4 +1,4 @@
-import { isRecord } from '../../util/json.ts';
+import { ownString } from '../../util/json.ts';
 import { isForbidden } from '../api/api-error.ts';
 import type { KubeClient } from './client.ts';
 
@@ -29,10 +29,9 @@ export async function readServerVersion(
   const answer = await client.request('GET', '/version', { signal }).catch((err: unknown) => {
     if (!isForbidden(err)) throw err;
   });
-  const fields: Readonly<Record<string, unknown>> = isRecord(answer) ? answer : {};
-  const gitVersion = String(fields.gitVersion || 'unknown');
-  const [, own] = /^v1\.(\d+)\./.exec(gitVersion) ?? [];
-  const [emulated] = /^\d+/.exec(String(fields.emulationMinor ?? '')) ?? [];
-  const minor = emulated ?? own;
+  const gitVersion = ownString(answer, 'gitVersion') || 'unknown';
+  const [, real] = /^v1\.(\d+)\./.exec(gitVersion) ?? [];
+  const [emulated] = /^\d+/.exec(ownString(answer, 'emulationMinor') ?? '') ?? [];
+  const minor = emulated ?? real;
   return { gitVersion, minor: minor === undefined ? undefined : Number(minor) };
 }

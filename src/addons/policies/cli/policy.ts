@@ -1,14 +1,14 @@
 import type { CommandContext, SetUpCommand } from '../../../cli/add-on.ts';
-import type { SharedFlags } from '../../../cli/installation.ts';
 import { formatManifests, outputOption } from '../../../cli/io/output.ts';
 import type { ExitCode } from '../../../cli/io/terminal.ts';
 import { serveOption } from '../../../cli/options/serve-options.ts';
 import { addTemplateFile, operatorNamespaceOption } from '../../../cli/options/tool-options.ts';
 import { templatesOfFile } from '../../../cli/template-source.ts';
 import { keysFor } from '../../../injection/keys.ts';
+import type { SelectionFlags } from '../../../operator/configuration-mismatch.ts';
 import { compilePolicies } from '../compile.ts';
 
-interface PolicyCommandOptions extends SharedFlags {
+interface PolicyCommandOptions extends SelectionFlags {
   readonly filename: string;
   readonly operatorNamespace: string;
   readonly output: 'json' | 'yaml';

@@ -39,13 +39,13 @@ test('the answer to a client is a decoded object', async () => {
   expect(await got).toBeInstanceOf(TypeError);
 });
 
-test('the answer to a client is one page of a list with a limit, and the token of the next one', async () => {
-  const page = api.client.list(configMaps, { limit: 2 });
+test('the answer to a client is one page of a list after the other, when it reads them', async () => {
+  const page = api.client.pages(configMaps, { pageSize: 2 }).next();
   (await api.server.next()).answer(listOf(5, [1, 2], 'more'));
-  expect(await page).toEqual({ items: [1, 2], resourceVersion: '5', continue: 'more' });
+  expect((await page).value).toEqual({ items: [1, 2], resourceVersion: '5', continue: 'more' });
 });
 
-test('the answer to a client is a whole list without a limit, in pages', async () => {
+test('the answer to a client is a whole list, in pages', async () => {
   const listed = api.client.list(configMaps, { resourceVersion: '0' }, (item) => `read ${item}`);
   const first = await api.server.next();
   expect(`${first.query}`).toBe('resourceVersion=0&limit=500');
@@ -53,7 +53,7 @@ test('the answer to a client is a whole list without a limit, in pages', async (
   const last = await api.server.next();
   expect(`${last.query}`).toBe('continue=more&limit=500');
   last.answer({ metadata: { resourceVersion: '5', continue: '' }, items: null });
-  expect(await listed).toEqual({ items: ['read 1', 'read 2'], resourceVersion: '5', continue: undefined });
+  expect(await listed).toEqual({ items: ['read 1', 'read 2'], resourceVersion: '5' });
 });
 
 test('the answer to a client is a list of smaller pages when one is too long', async () => {
