@@ -2,8 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyPair } from '../kube/admission/server.ts';
 import type { Manager } from '../kube/manager/manager.ts';
-import { readText } from '../kube/util/file-problem.ts';
-import { toError } from '../kube/util/to-error.ts';
+import { readText, toError } from '../kube/util/errors.ts';
 import { authoritiesIn, isAnchored, readCertificates } from './x509/certificate.ts';
 
 /** The files of a key pair, in the layout of cert-manager and `kubectl create secret tls`. */

@@ -5,7 +5,7 @@ import { type Informer, waitForSync } from '../kube/cache/informer.ts';
 import type { Controller, Reconcile } from '../kube/controller/controller.ts';
 
 import type { Manager } from '../kube/manager/manager.ts';
-import { toError } from '../kube/util/to-error.ts';
+import { toError } from '../kube/util/errors.ts';
 import { PROGRAM } from '../util/identity.ts';
 import { CaBundle, type Distribution, trusts } from './ca-bundle.ts';
 import { isRollingOut, ownConfigurations, type SeenConfiguration } from './configurations.ts';

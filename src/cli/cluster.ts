@@ -2,7 +2,7 @@ import { ApiError, TransportError } from '../kube/api/api-error.ts';
 import { KubeClient } from '../kube/client/client.ts';
 import { usableKubeConfig } from '../kube/client/kubeconfig/load-config.ts';
 import { Transport } from '../kube/client/transport.ts';
-import { UsageError } from '../kube/util/usage-error.ts';
+import { UsageError } from '../kube/util/errors.ts';
 import { USER_AGENT } from '../kube/util/version.ts';
 import { systemClock } from '../kube/workqueue/clock.ts';
 import type { ConnectionOptions } from './options/tool-options.ts';

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { UsageError } from '../kube/util/usage-error.ts';
+import { UsageError } from '../kube/util/errors.ts';
 import { VERSION } from '../kube/util/version.ts';
 import { PROGRAM } from '../util/identity.ts';
 import type { AddOn, CommandEntry } from './add-on.ts';

@@ -7,7 +7,7 @@ import {
 import { isForbidden, isNotFound } from '../kube/api/api-error.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
-import { UsageError } from '../kube/util/usage-error.ts';
+import { UsageError } from '../kube/util/errors.ts';
 import { counted } from '../util/clip.ts';
 import { formatDiagnostic, formatInText, type TextDiagnostic } from '../util/diagnostic.ts';
 import { withCluster } from './cluster.ts';

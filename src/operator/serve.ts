@@ -3,7 +3,7 @@ import { usableKubeConfig } from '../kube/client/kubeconfig/load-config.ts';
 import { CLOSING_MS } from '../kube/manager/lifecycle.ts';
 import { createLogger, linesOf } from '../kube/manager/logger.ts';
 import { Manager } from '../kube/manager/manager.ts';
-import { UsageError } from '../kube/util/usage-error.ts';
+import { UsageError } from '../kube/util/errors.ts';
 import type { SetUpProvider } from '../networks/providers.ts';
 import { setUpNetworks } from '../networks/setup.ts';
 import { PROGRAM } from '../util/identity.ts';

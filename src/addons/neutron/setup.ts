@@ -4,7 +4,7 @@ import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { SECONDS_BUCKETS } from '../../kube/prometheus/index.ts';
-import { aborted } from '../../kube/util/linked-abort.ts';
+import { aborted } from '../../kube/util/waits.ts';
 import type { Provider, ProviderContext, SetUpProvider } from '../../networks/providers.ts';
 import { NeutronConnection } from './connection.ts';
 import { NeutronGarbageCollector, type NeutronMetrics } from './garbage-collector.ts';

@@ -1,4 +1,4 @@
-import { abortable } from '../../kube/util/linked-abort.ts';
+import { abortable } from '../../kube/util/waits.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import type { NeutronApi } from './client.ts';
 import { descriptionOf, type Owner, ownerIn, uidTag } from './marker.ts';

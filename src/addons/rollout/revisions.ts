@@ -10,7 +10,7 @@ import { regardingOf } from '../../kube/api/resource.ts';
 import { type Informer, waitForSync } from '../../kube/cache/informer.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import { toError } from '../../kube/util/to-error.ts';
+import { toError } from '../../kube/util/errors.ts';
 import type { Core } from '../../operator/core.ts';
 import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
 import { forecastWarning } from './forecast.ts';

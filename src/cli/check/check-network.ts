@@ -5,7 +5,7 @@ import { PODS } from '../../kube/api/core-resources.ts';
 import type { ObjectMeta } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { REQUEST_REFUSED } from '../../kube/controller/refusals.ts';
-import { UsageError } from '../../kube/util/usage-error.ts';
+import { UsageError } from '../../kube/util/errors.ts';
 import { conditionOf } from '../../networks/api/conditions.ts';
 import { NETWORK_ANNOTATION } from '../../networks/api/names.ts';
 import { NETWORKS } from '../../networks/api/resources.ts';

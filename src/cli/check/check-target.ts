@@ -4,7 +4,7 @@ import { PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { UsageError } from '../../kube/util/usage-error.ts';
+import { UsageError } from '../../kube/util/errors.ts';
 import {
   isObject,
   type JsonObject,

@@ -4,7 +4,7 @@ import { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import { ifFound, isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { UsageError } from '../../kube/util/usage-error.ts';
+import { UsageError } from '../../kube/util/errors.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { NETWORKS } from '../../networks/api/resources.ts';
 import type { SelectionFlags } from '../../operator/configuration-mismatch.ts';

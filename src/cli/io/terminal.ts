@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import { fileProblem } from '../../kube/util/file-problem.ts';
-import { UsageError } from '../../kube/util/usage-error.ts';
+import { fileProblem, UsageError } from '../../kube/util/errors.ts';
 import { PROGRAM } from '../../util/identity.ts';
 
 /** An input is at most this long, in bytes. */

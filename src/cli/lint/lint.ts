@@ -5,7 +5,7 @@ import {
 } from '../../injection/envoy/configuration-faults.ts';
 import { readConfigMapTexts } from '../../injection/template/template-file.ts';
 import { parseTemplateConfigMap, type TemplateSet } from '../../injection/template/template-set.ts';
-import { UsageError } from '../../kube/util/usage-error.ts';
+import { UsageError } from '../../kube/util/errors.ts';
 import { type CommandContext, type SetUpCommand, toolsOf } from '../add-on.ts';
 import { type OutputFormat, outputOption } from '../io/output.ts';
 import { type ExitCode, nameOfInput, readInput, type Terminal } from '../io/terminal.ts';

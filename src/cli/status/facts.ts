@@ -8,7 +8,7 @@ import { isServed } from '../../kube/client/discovery.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { EVENTS } from '../../kube/events/events.ts';
 import { LEASES } from '../../kube/leaderelection/lease.ts';
-import { UsageError } from '../../kube/util/usage-error.ts';
+import { UsageError } from '../../kube/util/errors.ts';
 import { conditionOf } from '../../networks/api/conditions.ts';
 import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../networks/api/resources.ts';
 import { formatInText } from '../../util/diagnostic.ts';

@@ -1,7 +1,7 @@
 import { type Keys, keysFor } from '../../injection/keys.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
-import { UsageError } from '../../kube/util/usage-error.ts';
+import { UsageError } from '../../kube/util/errors.ts';
 import { VERSION } from '../../kube/util/version.ts';
 import type { JsonObject } from '../../util/json.ts';
 import type { CommandContext, SetUpCommand } from '../add-on.ts';

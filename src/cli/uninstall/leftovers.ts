@@ -7,7 +7,7 @@ import type { Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { ELECTION_TIMING } from '../../kube/leaderelection/leader-elector.ts';
 import { LEASES } from '../../kube/leaderelection/lease.ts';
-import { sleep } from '../../kube/util/sleep.ts';
+import { sleep } from '../../kube/util/waits.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { conditionOf } from '../../networks/api/conditions.ts';
 import { NETWORK_FINALIZER, NETWORK_GATE } from '../../networks/api/names.ts';

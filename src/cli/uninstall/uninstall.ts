@@ -5,7 +5,7 @@ import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { metadataOf, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
-import { UsageError } from '../../kube/util/usage-error.ts';
+import { UsageError } from '../../kube/util/errors.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { NODE_IPAM, NODE_OVS } from '../../networks/api/names.ts';
 import { NETWORKS } from '../../networks/api/resources.ts';

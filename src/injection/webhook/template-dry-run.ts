@@ -1,9 +1,9 @@
 import type { ApiError } from '../../kube/api/api-error.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { type DryRun, dryRunPod } from '../../kube/client/dry-run.ts';
+import { toError } from '../../kube/util/errors.ts';
 import { LruMap } from '../../kube/util/lru-map.ts';
-import { toError } from '../../kube/util/to-error.ts';
-import { withTimeout } from '../../kube/util/with-timeout.ts';
+import { withTimeout } from '../../kube/util/waits.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { TokenBucket } from '../../kube/workqueue/rate-limiters.ts';
 import { type TextDiagnostic, textError } from '../../util/diagnostic.ts';

@@ -1,8 +1,8 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
-import { abortable, aborted } from '../util/linked-abort.ts';
-import { toError } from '../util/to-error.ts';
+import { toError } from '../util/errors.ts';
+import { abortable, aborted } from '../util/waits.ts';
 import type { Clock, Timer } from '../workqueue/clock.ts';
 import type { ObjectStates, ReflectorSink } from './reflector.ts';
 import { type IndexFunction, type Lister, Store } from './store.ts';

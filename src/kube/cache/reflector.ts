@@ -3,7 +3,7 @@ import { type KubeObject, keyOf, type ObjectKey } from '../api/object.ts';
 import { decodeObject, type Resource } from '../api/resource.ts';
 import type { KubeClient, ListOptions } from '../client/client.ts';
 import type { CacheMetrics } from '../prometheus/index.ts';
-import { sleep } from '../util/sleep.ts';
+import { sleep } from '../util/waits.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { mayResumeWatch, ShortWatchError, type WatchEvents, watchEvents } from './watch-stream.ts';
 

@@ -7,7 +7,7 @@ import {
   isTooLargeResourceVersion,
   TransportError,
 } from '../api/api-error.ts';
-import { linkedAbort } from '../util/linked-abort.ts';
+import { linkedAbort } from '../util/waits.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
 /** An event of a watch (meta/v1 WatchEvent) other than ERROR; its object is not decoded. */

@@ -7,7 +7,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { defined } from '../../util/defined.ts';
 import { isRecord } from '../../util/json.ts';
 import { TransportError } from '../api/api-error.ts';
-import { toError } from '../util/to-error.ts';
+import { toError } from '../util/errors.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { KubeUser, Plugin } from './kubeconfig/kubeconfig-fields.ts';
 

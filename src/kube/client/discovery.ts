@@ -2,9 +2,8 @@ import { ownObjects } from '../../util/json.ts';
 import { ifFound, retryAfterMs } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { apiVersionOf, type Resource } from '../api/resource.ts';
-import { abortable } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
-import { sleep } from '../util/sleep.ts';
+import { abortable, sleep } from '../util/waits.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { KubeClient } from './client.ts';
 

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { toError } from '../util/to-error.ts';
+import { toError } from '../util/errors.ts';
 
 /**
  * A dispatcher that calls `guard` when a connection takes a request: the request may have waited for the connection

@@ -6,7 +6,7 @@ import { asTransportError, TransportError } from '../api/api-error.ts';
 import { PODS } from '../api/core-resources.ts';
 import { resourcePath } from '../api/resource.ts';
 import { errorOf, textBodyOf } from '../api/response.ts';
-import { abortable } from '../util/linked-abort.ts';
+import { abortable } from '../util/waits.ts';
 import type { ObjectRef } from './client.ts';
 import type { Transport, TransportResponse } from './transport.ts';
 

@@ -8,8 +8,7 @@ import {
 import { bodyOf, errorOf, jsonLines } from '../api/response.ts';
 import type { ClientMetrics } from '../prometheus/index.ts';
 import type { Logger } from '../util/log.ts';
-import { sleep } from '../util/sleep.ts';
-import { withTimeout } from '../util/with-timeout.ts';
+import { sleep, withTimeout } from '../util/waits.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { Method, Transport, TransportRequest, TransportResponse } from './transport.ts';
 

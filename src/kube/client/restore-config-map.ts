@@ -4,9 +4,9 @@ import { keyOf } from '../api/object.ts';
 import type { Lister } from '../cache/store.ts';
 import { tellRefusal } from '../controller/refusals.ts';
 import type { EventRecorder } from '../events/events.ts';
+import { toError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import type { Task } from '../util/task-group.ts';
-import { toError } from '../util/to-error.ts';
 import type { KubeClient } from './client.ts';
 
 export interface RestoreOptions {

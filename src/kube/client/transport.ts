@@ -7,7 +7,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { WebSocket } from 'ws';
 import { asTransportError, TransportError } from '../api/api-error.ts';
-import { abortable } from '../util/linked-abort.ts';
+import { abortable } from '../util/waits.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { type Credential, Credentials, type TlsOptions } from './credentials.ts';
 import { guardedDispatcher } from './guarded-dispatcher.ts';

@@ -12,8 +12,7 @@ import type { KubeClient } from '../client/client.ts';
 import type { DropReason, EventMetrics } from '../prometheus/index.ts';
 import type { Logger } from '../util/log.ts';
 import { LruMap } from '../util/lru-map.ts';
-import { sleep } from '../util/sleep.ts';
-import { withTimeout } from '../util/with-timeout.ts';
+import { sleep, withTimeout } from '../util/waits.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { TokenBucket } from '../workqueue/rate-limiters.ts';
 import {

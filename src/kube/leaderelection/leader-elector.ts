@@ -1,10 +1,8 @@
 import { isAlreadyExists, isConflict } from '../api/api-error.ts';
 import type { EventRecorder } from '../events/events.ts';
 import type { LeaderMetrics } from '../prometheus/index.ts';
-import { linkedAbort } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
-import { sleep } from '../util/sleep.ts';
-import { withTimeout } from '../util/with-timeout.ts';
+import { linkedAbort, sleep, withTimeout } from '../util/waits.ts';
 import { LeaseCandidate, type LeaseCandidateOptions } from './lease.ts';
 
 /** The durations of an election, in milliseconds: those of client-go's components. */

@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import type { Registry } from 'prom-client';
 import { Connections } from '../admission/connections.ts';
-import { sleep } from '../util/sleep.ts';
-import { toError } from '../util/to-error.ts';
+import { toError } from '../util/errors.ts';
+import { sleep } from '../util/waits.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { TokenBucket } from '../workqueue/rate-limiters.ts';
 

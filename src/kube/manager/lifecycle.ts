@@ -1,11 +1,9 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { WebhookServer } from '../admission/server.ts';
-import { aborted } from '../util/linked-abort.ts';
 import type { Logger } from '../util/log.ts';
-import { sleep } from '../util/sleep.ts';
 import { runTaskGroup, type Task } from '../util/task-group.ts';
-import { withTimeout } from '../util/with-timeout.ts';
+import { aborted, sleep, withTimeout } from '../util/waits.ts';
 import type { Clock } from '../workqueue/clock.ts';
 
 /** The times of a shutdown. */

@@ -1,9 +1,8 @@
 import { HttpError } from '../admission/http-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import { TokenBucket } from '../workqueue/rate-limiters.ts';
-import { abortable } from './linked-abort.ts';
 import { LruMap } from './lru-map.ts';
-import { sleep } from './sleep.ts';
+import { abortable, sleep } from './waits.ts';
 
 export interface RateLimitedSingleflightOptions<V> {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../workqueue/clock.ts';
-import { sleep } from './sleep.ts';
+import { sleep } from './waits.ts';
 
 /** How long the event loop waits for others at most, and how long they have it then. */
 const SLICE_MS = 4;

@@ -1,7 +1,6 @@
 import { retryAfterMs } from '../api/api-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { linkedAbort } from './linked-abort.ts';
-import { sleep } from './sleep.ts';
+import { linkedAbort, sleep } from './waits.ts';
 
 /** Work that ends soon after its signal aborts. */
 export type Task = (signal: AbortSignal) => Promise<unknown>;

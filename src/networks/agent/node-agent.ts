@@ -6,7 +6,7 @@ import { usableKubeConfig } from '../../kube/client/kubeconfig/load-config.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
 import { createLogger, type LogLevel, linesOf } from '../../kube/manager/logger.ts';
 import { Manager } from '../../kube/manager/manager.ts';
-import { UsageError } from '../../kube/util/usage-error.ts';
+import { UsageError } from '../../kube/util/errors.ts';
 import { Trigger } from '../../kube/workqueue/trigger.ts';
 import { NODE_AGENT_FIELD_MANAGER } from '../api/names.ts';
 import { installPlugins } from './cni-plugins.ts';

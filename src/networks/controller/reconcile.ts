@@ -1,6 +1,6 @@
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
-import { toError } from '../../kube/util/to-error.ts';
+import { toError } from '../../kube/util/errors.ts';
 import { conditionOf } from '../api/conditions.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
 import { hasFinalizer } from '../api/resources.ts';

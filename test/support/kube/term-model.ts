@@ -8,7 +8,7 @@ import type { TransportRequest, TransportResponse } from '../../../src/kube/clie
 import { ELECTION_TIMING } from '../../../src/kube/leaderelection/leader-elector.ts';
 import type { LeaseClient } from '../../../src/kube/leaderelection/lease.ts';
 import { Manager } from '../../../src/kube/manager/manager.ts';
-import { sleep } from '../../../src/kube/util/sleep.ts';
+import { sleep } from '../../../src/kube/util/waits.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { FakeLeases, unreachable } from './fake-leases.ts';
 

@@ -3,7 +3,7 @@ import { nameOfInput, readInput, type Terminal } from '../../../cli/io/terminal.
 import { text } from '../../../cli/options/option-values.ts';
 import { FILENAME, requireFile } from '../../../cli/options/tool-options.ts';
 import { objectsOf } from '../../../injection/podspec/workload.ts';
-import { UsageError } from '../../../kube/util/usage-error.ts';
+import { UsageError } from '../../../kube/util/errors.ts';
 import { isArray, isObject, ownString } from '../../../util/json.ts';
 import { ManifestError, readManifests } from '../../../util/manifests/parse.ts';
 import { PatchError } from '../../../util/patch.ts';

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici';
 import { asTransportError } from '../../../kube/api/api-error.ts';
 import { guardedDispatcher } from '../../../kube/client/guarded-dispatcher.ts';
-import { withTimeout } from '../../../kube/util/with-timeout.ts';
+import { withTimeout } from '../../../kube/util/waits.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { PROGRAM } from '../../../util/identity.ts';
 import type { JsonValue } from '../../../util/json.ts';

@@ -1,4 +1,4 @@
-import { abortable } from '../../../kube/util/linked-abort.ts';
+import { abortable } from '../../../kube/util/waits.ts';
 import { type JsonValue, own, ownObjects, ownString } from '../../../util/json.ts';
 import { type Cloud, httpUrl, type Keystone, NEUTRON_URL } from './cloud.ts';
 import { NotConfiguredError, openStackErrorFrom, UnusableAnswerError } from './error.ts';

@@ -10,7 +10,7 @@ import { addClusterOptions, type ClusterOptions } from '../../../cli/options/too
 import { liveConfigMap } from '../../../cli/template-source.ts';
 import { parseTemplateConfigMap, type TemplateSet } from '../../../injection/template/template-set.ts';
 import { CONFIG_MAPS, type ConfigMap } from '../../../kube/api/core-resources.ts';
-import { UsageError } from '../../../kube/util/usage-error.ts';
+import { UsageError } from '../../../kube/util/errors.ts';
 import { own, ownString } from '../../../util/json.ts';
 import { revisionName } from '../controller-revision.ts';
 import { POD_STATES, REASONS } from '../plan/pod.ts';

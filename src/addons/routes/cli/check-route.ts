@@ -2,7 +2,7 @@ import type { CheckFinding, ObjectReport } from '../../../cli/check/check-report
 import { ifReadable } from '../../../kube/api/api-error.ts';
 import { ENDPOINT_SLICES } from '../../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
-import { UsageError } from '../../../kube/util/usage-error.ts';
+import { UsageError } from '../../../kube/util/errors.ts';
 import { counted } from '../../../util/clip.ts';
 import { isObject, own, ownObjects, ownString } from '../../../util/json.ts';
 import type { Compilation, CompiledRoute } from '../compile/compile.ts';

@@ -8,7 +8,7 @@ import { CONFIG_MAPS, PODS } from '../../../kube/api/core-resources.ts';
 import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
 import type { Resource } from '../../../kube/api/resource.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
-import { UsageError } from '../../../kube/util/usage-error.ts';
+import { UsageError } from '../../../kube/util/errors.ts';
 import { type Compilation, compileRoutes } from '../compile/compile.ts';
 import { entryName } from '../compile/envoy-route.ts';
 import { type Comparison, explainRequest } from '../compile/explain.ts';

@@ -10,7 +10,7 @@ import { keysFor } from '../../../injection/keys.ts';
 import { metadataOf } from '../../../kube/api/resource.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { isServed } from '../../../kube/client/discovery.ts';
-import { UsageError } from '../../../kube/util/usage-error.ts';
+import { UsageError } from '../../../kube/util/errors.ts';
 import { listed } from '../../../util/clip.ts';
 import { TOKEN } from '../compile/parse-match.ts';
 import { GRPC_ROUTES, HTTP_ROUTES, ROUTES_LABEL } from '../delivery/resources.ts';

@@ -1,6 +1,6 @@
 import type { Lister } from '../../../kube/cache/store.ts';
-import { sleep } from '../../../kube/util/sleep.ts';
 import type { Slices } from '../../../kube/util/slices.ts';
+import { sleep } from '../../../kube/util/waits.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { type Compilation, compileSteps } from '../compile/compile.ts';
 import type { ReferenceGrant } from '../compile/grants.ts';

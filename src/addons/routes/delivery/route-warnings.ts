@@ -1,7 +1,7 @@
 import type { AdmissionRequest, ReviewHandler } from '../../../kube/admission/review.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
-import { sleep } from '../../../kube/util/sleep.ts';
 import type { Slices } from '../../../kube/util/slices.ts';
+import { sleep } from '../../../kube/util/waits.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { isArray, isObject, type JsonValue, own, sameJson } from '../../../util/json.ts';
 import type { AttachedPort } from '../compile/attach.ts';

@@ -4,9 +4,7 @@ import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { load, YAMLException } from 'js-yaml';
 import { isRecord } from '../../../util/json.ts';
 import { yamlProblem } from '../../../util/yaml.ts';
-import { fileProblem } from '../../util/file-problem.ts';
-import { toError } from '../../util/to-error.ts';
-import { UsageError } from '../../util/usage-error.ts';
+import { fileProblem, toError, UsageError } from '../../util/errors.ts';
 import { type Entry, type KubeconfigOverrides, readCluster, readUser } from './kubeconfig-fields.ts';
 import { type Environment, proxyFromEnvironment } from './proxy.ts';
 

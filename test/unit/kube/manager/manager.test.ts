@@ -5,7 +5,7 @@ import { type KubeObject, keyOf } from '../../../../src/kube/api/object.ts';
 import { regardingOf } from '../../../../src/kube/api/resource.ts';
 import { waitForSync } from '../../../../src/kube/cache/informer.ts';
 import type { Manager } from '../../../../src/kube/manager/manager.ts';
-import { aborted } from '../../../../src/kube/util/linked-abort.ts';
+import { aborted } from '../../../../src/kube/util/waits.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
 import { configMap, configMaps, deleted, listOf, modified } from '../../../support/kube/scripted-objects.ts';

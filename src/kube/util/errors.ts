@@ -1,6 +1,15 @@
 import { readFile } from 'node:fs/promises';
+import { inspect, types } from 'node:util';
 import { isRecord } from '../../util/json.ts';
-import { toError } from './to-error.ts';
+
+/** The user's input is invalid: a command prints this one line and exits with code 2. */
+export class UsageError extends Error {}
+
+/** The caught value as an Error. JavaScript can throw anything, and an Error of another realm fails `instanceof`. */
+export function toError(thrown: unknown): Error {
+  if (thrown instanceof Error || types.isNativeError(thrown)) return thrown;
+  return new Error(`expected an Error to be thrown, got ${inspect(thrown, { depth: 1 })}`, { cause: thrown });
+}
 
 const PROBLEMS: ReadonlyMap<unknown, string> = new Map([
   ['ENOENT', 'the file does not exist'],
