@@ -1,11 +1,10 @@
 import { DEFAULT_KEY } from '../injection/keys.ts';
-import { ifFound, ifReadable } from '../kube/api/api-error.ts';
+import { ifFound } from '../kube/api/api-error.ts';
 import { kindOf } from '../kube/api/resource.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import type { SelectionFlags } from '../operator/configuration-mismatch.ts';
-import { defined } from '../util/defined.ts';
 import { PROGRAM } from '../util/identity.ts';
-import { isObject, type JsonValue, own, ownList, ownObjects, ownString } from '../util/json.ts';
+import { defined, isObject, type JsonValue, own, ownList, ownObjects, ownString } from '../util/json.ts';
 
 /** The operator's Deployment. */
 export interface Installation {
@@ -27,11 +26,6 @@ export async function readDeployment(
   const ref = { namespace, name: PROGRAM };
   const found: unknown = await ifFound(client.get(kindOf('apps/v1', 'Deployment'), ref));
   return isObject(found) ? readInstallation(found) : undefined;
-}
-
-/** The same; also undefined if the user may not read it. */
-export function installationOf(client: KubeClient, namespace: string): Promise<Installation | undefined> {
-  return ifReadable(readDeployment(client, namespace));
 }
 
 export function readInstallation(deployment: JsonValue): Installation {

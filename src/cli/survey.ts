@@ -5,13 +5,14 @@ import { containers, initContainers, nameOf } from '../injection/podspec/pod.ts'
 import { addedContainers, parseStatus } from '../injection/status.ts';
 import type { TemplateSet } from '../injection/template/template-set.ts';
 import { classify, type DriftBasis, injectionNow } from '../injection/webhook/classify.ts';
+import { ifReadable } from '../kube/api/api-error.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { readServerVersion } from '../kube/client/server-version.ts';
 import { gateIndex } from '../networks/pods/network-pods.ts';
 import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
-import { followInstallation, installationOf } from './installation.ts';
+import { followInstallation, readDeployment } from './installation.ts';
 import { namespaceObjects } from './namespace-objects.ts';
 import type { ClusterOptions, Scope } from './options/tool-options.ts';
 import { templatesOfCluster } from './template-source.ts';
@@ -147,7 +148,8 @@ export async function surveyBasis(
   given: ClusterOptions & { readonly requireAnnotation: boolean },
   tools: readonly SurveyParts[],
 ): Promise<DriftBasis & { readonly state: { readonly set: TemplateSet } }> {
-  const options = followInstallation(given, await installationOf(client, given.operatorNamespace));
+  const installation = await ifReadable(readDeployment(client, given.operatorNamespace));
+  const options = followInstallation(given, installation);
   const { annotation, requireAnnotation, operatorNamespace } = options;
   const adopted = await templatesOfCluster(client, options);
   const rollout = await templateRolloutOf(tools, client, options, adopted);

@@ -1,7 +1,7 @@
 import { setUpCertificates } from '../certificates/setup.ts';
 import { usableKubeConfig } from '../kube/client/kubeconfig/load-config.ts';
 import { CLOSING_MS } from '../kube/manager/lifecycle.ts';
-import { createLogger, linesOf } from '../kube/manager/logger.ts';
+import { createLogger } from '../kube/manager/logger.ts';
 import { Manager } from '../kube/manager/manager.ts';
 import { UsageError } from '../kube/util/errors.ts';
 import type { SetUpProvider } from '../networks/providers.ts';
@@ -23,7 +23,7 @@ export async function serve(
 ): Promise<0 | 1> {
   checkOptions(options);
   const config = usableKubeConfig(options);
-  const log = createLogger(options.logLevel, await linesOf(options.logFormat));
+  const log = await createLogger(options.logLevel, options.logFormat);
   const { ignoredVariables: variables } = options;
   if (variables.length > 0) log.warn({ variables }, 'unknown environment variables have no effect');
   try {

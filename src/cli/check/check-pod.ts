@@ -17,9 +17,8 @@ import { type ApiError, ifReadable, isForbidden } from '../../kube/api/api-error
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
-import { defined } from '../../util/defined.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
-import { isObject, type JsonObject, own, ownObject } from '../../util/json.ts';
+import { defined, isObject, type JsonObject, own, ownObject } from '../../util/json.ts';
 import { CALLED_AS } from '../io/terminal.ts';
 import { networkMistakes } from './check-network.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';

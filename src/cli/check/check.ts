@@ -1,7 +1,7 @@
 import { keysFor } from '../../injection/keys.ts';
 import { namespaceOf, type PodSite, podSites } from '../../injection/podspec/workload.ts';
 import { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
-import { ifFound, isNotFound } from '../../kube/api/api-error.ts';
+import { ifFound, ifReadable, isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/errors.ts';
@@ -10,7 +10,7 @@ import { NETWORKS } from '../../networks/api/resources.ts';
 import type { SelectionFlags } from '../../operator/configuration-mismatch.ts';
 import { type CommandContext, type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
-import { followInstallation, installationOf } from '../installation.ts';
+import { followInstallation, readDeployment } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
 import { namespaceObjects } from '../namespace-objects.ts';
@@ -124,7 +124,7 @@ async function reportLive(
   byDefault: string,
   tools: readonly ToolParts[],
 ): Promise<readonly CheckReport[]> {
-  const installation = await installationOf(client, given.operatorNamespace);
+  const installation = await ifReadable(readDeployment(client, given.operatorNamespace));
   const options = followInstallation(given, installation);
   const set = await templatesOfCluster(client, options);
   const general: CheckFinding[] = [];

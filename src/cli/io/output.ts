@@ -15,7 +15,7 @@ export function outputOption(...formats: readonly [OutputFormat, ...OutputFormat
     .default(formats[0]);
 }
 
-/** Manifests in one format. Several are documents of YAML, or a List of JSON, as kubectl prints them. */
+/** Values in one format. Several are documents of YAML, or a List of JSON, as kubectl prints them. */
 export function formatManifests(format: 'json' | 'yaml', objects: readonly JsonValue[]): string {
   if (format === 'yaml') return objects.map((object) => `${printBlock(object, false)}\n`).join('---\n');
   const [first, ...others] = objects;
@@ -23,11 +23,8 @@ export function formatManifests(format: 'json' | 'yaml', objects: readonly JsonV
   return value === undefined ? '' : `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** A column of a table of rows. */
-export interface Column<Row> {
-  readonly name: string;
-  readonly of: (row: Row) => string;
-}
+/** The columns of a table: what each shows of a row, by its heading. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
 
 /** Prints a value for programs or, as text or a table, lines for people. */
 export function printOutput(
@@ -36,15 +33,14 @@ export function printOutput(
   value: JsonValue,
   lines: readonly string[],
 ): void {
-  if (format === 'json') terminal.out(`${JSON.stringify(value, null, 2)}\n`);
-  else if (format === 'yaml') terminal.out(`${printBlock(value, false)}\n`);
+  if (format === 'json' || format === 'yaml') terminal.out(formatManifests(format, [value]));
   else terminal.out(lines.map((line) => `${harmless(line)}\n`).join(''));
 }
 
 /** The lines of a table. An empty one is no line, not a heading. */
-export function tableOf<Row>(rows: readonly Row[], shown: readonly Column<Row>[]): readonly string[] {
+export function tableOf<Row>(rows: readonly Row[], shown: Columns<Row>): readonly string[] {
   if (rows.length === 0) return [];
-  return columns([shown.map(({ name }) => name), ...rows.map((row) => shown.map(({ of }) => of(row)))]);
+  return columns([Object.keys(shown), ...rows.map((row) => Object.values(shown).map((of) => of(row)))]);
 }
 
 /** Rows of text in columns, as kubectl prints them; the first row is the heading. */

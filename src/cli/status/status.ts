@@ -1,6 +1,6 @@
 import { type CommandContext, type SetUpCommand, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
-import { type Column, type OutputFormat, outputOption, printOutput, tableOf } from '../io/output.ts';
+import { type Columns, type OutputFormat, outputOption, printOutput, tableOf } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
 import { serveOption } from '../options/serve-options.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
@@ -32,11 +32,11 @@ export async function run({ terminal, addOns }: CommandContext, options: StatusO
   return 2;
 }
 
-const COLUMNS: readonly Column<StatusRow>[] = [
-  { name: 'CHECK', of: ({ check }) => check },
-  { name: 'STATE', of: ({ state }) => state },
-  { name: 'DETAIL', of: ({ detail }) => detail.replace(/\s+/g, ' ') },
-];
+const COLUMNS: Columns<StatusRow> = {
+  CHECK: ({ check }) => check,
+  STATE: ({ state }) => state,
+  DETAIL: ({ detail }) => detail.replace(/\s+/g, ' '),
+};
 
 export const setUpCommand: SetUpCommand = (command) => {
   command.addOption(serveOption('require-annotation')).addOption(outputOption('table', 'json', 'yaml'));

@@ -3,8 +3,7 @@ import { COPIED_CONFIG_MAPS, LIMIT_RANGES, NAMESPACES } from '../../kube/api/cor
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { RateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
-import { defined } from '../../util/defined.ts';
-import { sameJson } from '../../util/json.ts';
+import { defined, sameJson } from '../../util/json.ts';
 import { ENVOY_CONFIG_MAP } from '../envoy/files.ts';
 import type { Keys } from '../keys.ts';
 import { type NamespaceSettings, namespaceSettings } from '../namespace-settings.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../../util/defined.ts';
+import { defined } from '../../util/json.ts';
 
 /**
  * The part of `metadata` that controllers read. Times are RFC 3339 strings, as on the wire: watch and list

@@ -66,15 +66,14 @@ export class Store<T extends KubeObject> implements Lister<T> {
     return [...objects.get(value)];
   }
 
-  /** Adds or replaces the object, and returns the previous one. Changes nothing if an index function throws. */
-  set(object: T): T | undefined {
+  /** Adds or replaces the object. Changes nothing if an index function throws. */
+  set(object: T): void {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
     const entries = [...this.#indices.values()].map((index) => [index, index.valuesOf(object)] as const);
     if (previous) this.#unindex(previous);
     this.#objects.set(key, object);
     for (const [index, values] of entries) addTo(index, object, values);
-    return previous;
   }
 
   delete(key: ObjectKey): T | undefined {

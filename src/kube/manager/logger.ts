@@ -10,10 +10,10 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
- * The process's logger: JSON lines, or those of `linesOf()`, on standard output. pino writes waiting lines when the
+ * The process's logger: lines on standard output for programs (JSON) or for people. pino writes waiting lines when the
  * process ends, also by process.exit and by an exception, but not by SIGKILL.
  */
-export function createLogger(level: LogLevel, lines: DestinationStream = jsonLines()): Logger {
+export async function createLogger(level: LogLevel, format: 'json' | 'pretty'): Promise<Logger> {
   return pino(
     {
       level,
@@ -21,13 +21,11 @@ export function createLogger(level: LogLevel, lines: DestinationStream = jsonLin
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label: string) => ({ level: label }) },
     },
-    lines,
+    format === 'json' ? jsonLines() : await prettyLines(),
   );
 }
 
-/** The lines of a format: for programs, or for people. */
-export async function linesOf(format: 'json' | 'pretty'): Promise<DestinationStream> {
-  if (format === 'json') return jsonLines();
+async function prettyLines(): Promise<DestinationStream> {
   // Only these lines need it.
   const { default: pretty } = await import('pino-pretty');
   // In this process, not in pino's worker thread, so that the last lines before an exit are not lost.

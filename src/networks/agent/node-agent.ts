@@ -4,7 +4,7 @@ import type { ObjectKey } from '../../kube/api/object.ts';
 import { waitForSync } from '../../kube/cache/informer.ts';
 import { usableKubeConfig } from '../../kube/client/kubeconfig/load-config.ts';
 import { ownNamespace } from '../../kube/client/own-namespace.ts';
-import { createLogger, type LogLevel, linesOf } from '../../kube/manager/logger.ts';
+import { createLogger, type LogLevel } from '../../kube/manager/logger.ts';
 import { Manager } from '../../kube/manager/manager.ts';
 import { UsageError } from '../../kube/util/errors.ts';
 import { Trigger } from '../../kube/workqueue/trigger.ts';
@@ -77,7 +77,7 @@ export async function nodeAgent(
   if (nodeName === undefined) {
     throw new UsageError('the node name is missing: set --node-name or the variable NODE_NAME');
   }
-  const log = createLogger(options.logLevel, await linesOf(options.logFormat));
+  const log = await createLogger(options.logLevel, options.logFormat);
   const { ignoredVariables: variables } = options;
   if (variables.length > 0) log.warn({ variables }, 'unknown environment variables have no effect');
   try {

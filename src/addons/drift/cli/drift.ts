@@ -1,7 +1,7 @@
 import { type CommandContext, type SetUpCommand, toolsOf } from '../../../cli/add-on.ts';
 import { withCluster } from '../../../cli/cluster.ts';
 import {
-  type Column,
+  type Columns,
   type OutputFormat,
   outputOption,
   printOutput,
@@ -49,12 +49,12 @@ export async function run({ terminal, addOns }: CommandContext, options: DriftOp
   });
 }
 
-const COLUMNS: readonly Column<DriftedPod>[] = [
-  { name: 'NAMESPACE', of: ({ namespace }) => namespace },
-  { name: 'NAME', of: ({ name }) => name },
-  { name: 'SIDECAR', of: ({ sidecar }) => sidecar },
-  { name: 'CONTROLLER', of: ({ controller }) => controller || '<none>' },
-];
+const COLUMNS: Columns<DriftedPod> = {
+  NAMESPACE: ({ namespace }) => namespace,
+  NAME: ({ name }) => name,
+  SIDECAR: ({ sidecar }) => sidecar,
+  CONTROLLER: ({ controller }) => controller || '<none>',
+};
 
 /** All pods that run, such as `no drift in 12 pods; 2 pods asked for a sidecar and got none (conflict: 1, windows: 1)`. */
 function summaryOf({ count, skipped }: Survey): string {

@@ -3,7 +3,7 @@ import type { CommandContext, SetUpCommand } from '../../../cli/add-on.ts';
 import { getTarget, isName, parseTarget, podsOf } from '../../../cli/check/check-target.ts';
 import { type Cluster, withCluster } from '../../../cli/cluster.ts';
 import {
-  type Column,
+  type Columns,
   type OutputFormat,
   outputOption,
   printOutput,
@@ -46,16 +46,16 @@ const AT_ONCE = 20;
 
 const milliseconds = (value: number) =>
   value === Number.POSITIVE_INFINITY ? '>10s' : `${value < 10 ? value.toFixed(1) : Math.round(value)}ms`;
-const COLUMNS: readonly Column<TrafficRow>[] = [
-  { name: 'ROUTE', of: ({ route }) => route || '<none>' },
-  { name: 'BACKEND', of: ({ backend }) => backend || '<none>' },
-  { name: 'REQUESTS', of: ({ requests }) => `${requests}` },
-  { name: 'SUCCESS', of: ({ success }) => `${(Math.floor(success * 10_000 + 1e-6) / 100).toFixed(2)}%` },
-  { name: 'RPS', of: ({ rps }) => rps.toFixed(1) },
-  { name: 'P50', of: ({ p50 }) => milliseconds(p50) },
-  { name: 'P95', of: ({ p95 }) => milliseconds(p95) },
-  { name: 'P99', of: ({ p99 }) => milliseconds(p99) },
-];
+const COLUMNS: Columns<TrafficRow> = {
+  ROUTE: ({ route }) => route || '<none>',
+  BACKEND: ({ backend }) => backend || '<none>',
+  REQUESTS: ({ requests }) => `${requests}`,
+  SUCCESS: ({ success }) => `${(Math.floor(success * 10_000 + 1e-6) / 100).toFixed(2)}%`,
+  RPS: ({ rps }) => rps.toFixed(1),
+  P50: ({ p50 }) => milliseconds(p50),
+  P95: ({ p95 }) => milliseconds(p95),
+  P99: ({ p99 }) => milliseconds(p99),
+};
 
 /** What a target chooses: the pods whose sidecars are asked, and the rows that are shown. */
 interface Choice {

@@ -1,4 +1,4 @@
-import { defined } from '../../../util/defined.ts';
+import { defined } from '../../../util/json.ts';
 import type { Place } from './findings.ts';
 import type { Cors, Filtered, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
 import { PATH, shown, TOKEN, withoutEndingSlash } from './parse-match.ts';

@@ -1,7 +1,7 @@
 import { CONFIG_MAPS, type ConfigMap } from '../../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject } from '../../../kube/api/object.ts';
 import { decodeObject, decodeShape, kindOf, type Resource } from '../../../kube/api/resource.ts';
-import { defined } from '../../../util/defined.ts';
+import { defined } from '../../../util/json.ts';
 import { GRANT, type ReferenceGrant } from '../compile/grants.ts';
 import {
   isGrpcRoute,

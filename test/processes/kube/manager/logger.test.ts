@@ -10,7 +10,7 @@ const LINES = 300;
 function logging(ending: string): readonly string[] {
   const module = join(projectDirectory(), 'build/src/kube/manager/logger.js');
   const code = `import { createLogger } from ${JSON.stringify(module)};
-    const log = createLogger('info');
+    const log = await createLogger('info', 'json');
     for (let line = 0; line < ${LINES}; line += 1) log.info({ line, filler: 'x'.repeat(100) }, 'logged');
     ${ending}`;
   return ['--input-type=module', '--eval', code];

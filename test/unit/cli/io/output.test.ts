@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type Column, type OutputFormat, printOutput, tableOf } from '../../../../src/cli/io/output.ts';
+import { type Columns, type OutputFormat, printOutput, tableOf } from '../../../../src/cli/io/output.ts';
 import { MemoryTerminal } from '../../../support/cli/memory-terminal.ts';
 
 interface Row {
@@ -7,10 +7,10 @@ interface Row {
   readonly node: string;
 }
 
-const COLUMNS: readonly Column<Row>[] = [
-  { name: 'NAME', of: ({ name }) => name },
-  { name: 'NODE', of: ({ node }) => node },
-];
+const COLUMNS: Columns<Row> = {
+  NAME: ({ name }) => name,
+  NODE: ({ node }) => node,
+};
 const ROWS: readonly Row[] = [{ name: 'web-0', node: 'a' }];
 
 function printed(format: OutputFormat, rows = ROWS): string {
