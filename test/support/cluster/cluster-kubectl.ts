@@ -2,7 +2,7 @@ import { dump } from 'js-yaml';
 import type { Cluster } from '../../env/cluster/cluster.ts';
 
 /** What runs kubectl. */
-type Kubectl = Pick<Cluster, 'kubectl'>;
+export type Kubectl = Pick<Cluster, 'kubectl'>;
 
 /** kubectl, which must succeed: resolves with what it printed. */
 export async function kubectl(
@@ -17,7 +17,11 @@ export async function kubectl(
 }
 
 export async function apply(cluster: Kubectl, ...objects: readonly object[]): Promise<void> {
-  await kubectl(cluster, 'apply -f -', objects.map((object) => dump(object)).join('---\n'));
+  await kubectl(cluster, 'apply -f -', manifests(objects));
+}
+
+export function manifests(objects: readonly object[]): string {
+  return objects.map((object) => dump(object)).join('---\n');
 }
 
 /** Runs a shell's command line in a pod that is there; resolves with what it printed. */

@@ -11,6 +11,7 @@ import { follow, textOf } from '../jest/follow.ts';
 import { commandsOf, section } from '../jest/markdown.ts';
 import { EARLIER, earlierVersion, obstacleTo } from '../operator/earlier-version.ts';
 import { apply, kubectl } from './cluster-kubectl.ts';
+import { KindTraffic } from './kind-traffic.ts';
 import { OPERATOR } from './operator-in-cluster.ts';
 import { deployment, serving } from './traffic-workloads.ts';
 
@@ -109,13 +110,17 @@ export function installed(kindOf: () => Kind): void {
     await succeed('make undeploy');
   });
 
-  const upgrades = 'Helm upgrades the earlier release’s chart, rolls back, and removes it';
+  const upgrades =
+    'Helm upgrades the earlier release’s chart without a lost request, rolls back, and removes it';
   const helmTest = withoutHelm === undefined ? test : test.skip;
   helmTest(withoutHelm === undefined ? upgrades : `${upgrades} (skipped: ${withoutHelm})`, async () => {
     const { bin, directory } = kindOf().workbench;
     await symlink(helm ?? '', join(bin, 'helm'));
     const earlier = await earlierVersion(EARLIER);
     await cp(join(earlier.deploy, 'helm'), join(directory, 'earlier/chart'), { recursive: true });
+    await cp(join(earlier.deploy, 'transparent'), join(directory, 'earlier/transparent'), {
+      recursive: true,
+    });
     await build({
       ...{ entryPoints: [join(projectDirectory(), earlier.program)], bundle: true },
       ...{ outfile: join(directory, 'earlier/image/main.js'), platform: 'node', format: 'esm' },
@@ -125,6 +130,7 @@ export function installed(kindOf: () => Kind): void {
     await succeed('docker build --tag envoy-initializer:earlier earlier/image');
     await succeed('kind load docker-image envoy-initializer:earlier');
     await succeed('make manifests');
+    await succeed('make capture-image && kind load docker-image envoy-initializer-capture:0.0.1');
 
     const works = async (image: string) => {
       await isReady();
@@ -139,16 +145,27 @@ export function installed(kindOf: () => Kind): void {
     await succeed(`helm install ${release} earlier/chart --create-namespace ${values} --wait`);
     await apply(kindOf(), NETWORK);
     await works('envoy-initializer:earlier');
+    await succeed(
+      'kubectl kustomize earlier/transparent | kubectl patch configmap envoy-initializer -n envoy-initializer --patch-file /dev/stdin',
+    );
+    const traffic = new KindTraffic(kindOf());
+    await traffic.start();
     const uid = () => run('get network-attachment-definition kept -o jsonpath={.metadata.uid}');
     const before = await uid();
     const chart = 'out/helm/envoy-initializer';
-    await succeed(`helm upgrade ${release} ${chart} --reset-then-reuse-values --set image=${PUSHED} --wait`);
-    await works(PUSHED);
-    await succeed(`helm rollback ${release} 1 --wait`);
-    await works('envoy-initializer:earlier');
-    await succeed(`helm rollback ${release} 2 --wait`);
-    await works(PUSHED);
+    const upgrade = `upgrade ${release} ${chart} --reset-then-reuse-values --set image=${PUSHED}`;
+    for (const [command, image] of [
+      [upgrade, PUSHED],
+      [`rollback ${release} 1`, 'envoy-initializer:earlier'],
+      [`rollback ${release} 2`, PUSHED],
+    ] as const) {
+      await traffic.during(async () => {
+        await succeed(`helm ${command} --wait`);
+        await works(image);
+      });
+    }
     expect(await uid()).toBe(before);
+    await traffic.stop();
     await run('delete network kept --timeout=60s');
     await succeed('envoy-initializer uninstall');
     await succeed(`helm uninstall ${release} --ignore-not-found`);
