@@ -19,6 +19,17 @@ import { Suites, type Test } from './suites.ts';
 const stryker: InstrumenterContext = {};
 Object.assign(globalThis, { __stryker__: stryker });
 
+/** What `make unit` measures the coverage of the pure modules by. */
+const SUITES = [
+  'unit/util',
+  'unit/injection',
+  'unit/addons/routes/compile',
+  'unit/addons/manifests',
+  'project/golden',
+  'properties/injection',
+  'properties/addons/routes/compile',
+];
+
 /**
  * Runs the suites of the pure modules in Stryker's own process. Jest creates a new environment for each run, which
  * takes a hundred times as long for each of some thousand mutants.
@@ -26,9 +37,7 @@ Object.assign(globalThis, { __stryker__: stryker });
 class CircusRunner implements TestRunner {
   readonly #suites = new Suites(
     join(process.cwd(), 'build'),
-    ['util', 'injection', 'addons/routes/compile', 'addons/manifests'].map((folder) =>
-      join(process.cwd(), 'build/test/unit', folder),
-    ),
+    SUITES.map((folder) => join(process.cwd(), 'build/test', folder)),
   );
   #tests: readonly Test[] | undefined;
 
