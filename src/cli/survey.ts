@@ -53,7 +53,7 @@ export async function surveyPods(client: KubeClient, scope: Scope, basis: DriftB
   const more = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
   const waiting: { key: string; created: string }[] = [];
   let count = 0;
-  for await (const pod of pages(client, scope)) {
+  for await (const pod of livePods(client, scope)) {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
     count += 1;
     if (isObject(pod) && gateIndex(pod) >= 0)
@@ -106,7 +106,7 @@ async function namespacesByName(client: KubeClient, namespace: string | undefine
 }
 
 /** The live pods of a scope. */
-export async function* pages(client: KubeClient, scope: Scope): AsyncGenerator<KubeObject, void> {
+export async function* livePods(client: KubeClient, scope: Scope): AsyncGenerator<KubeObject, void> {
   for await (const { items } of client.pages(PODS, { ...scope, fieldSelector: LIVE_PODS }))
     for (const item of items) yield PODS.decode(item);
 }

@@ -10,7 +10,7 @@ import { followInstallation, readDeployment } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode, Terminal } from '../io/terminal.ts';
 import { addClusterOptions, type ClusterOptions } from '../options/tool-options.ts';
-import { pages, sidecarsOf } from '../survey.ts';
+import { livePods, sidecarsOf } from '../survey.ts';
 import { tried } from './facts.ts';
 
 interface VersionOptions extends ClusterOptions {
@@ -67,7 +67,7 @@ async function readVersions(cluster: Cluster, given: VersionOptions): Promise<Js
 /** The images of sidecars, with the number of their pods. */
 async function sidecarImages(client: KubeClient, keys: Keys): Promise<JsonObject> {
   const counts: Record<string, number> = {};
-  for await (const pod of pages(client, {})) {
+  for await (const pod of livePods(client, {})) {
     for (const image of new Set(sidecarsOf(pod, keys).map((container) => String(container.image))))
       counts[image] = (counts[image] ?? 0) + 1;
   }

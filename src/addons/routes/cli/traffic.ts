@@ -18,7 +18,7 @@ import {
   type ScopeOptions,
   scopeOf,
 } from '../../../cli/options/tool-options.ts';
-import { pages } from '../../../cli/survey.ts';
+import { livePods } from '../../../cli/survey.ts';
 import { METRICS_PATH, METRICS_PORT } from '../../../injection/envoy/files.ts';
 import { keysFor } from '../../../injection/keys.ts';
 import { parseStatus } from '../../../injection/status.ts';
@@ -138,7 +138,7 @@ async function chosenBy(
     parseStatus(metadata.annotations?.[status])?.added.volumes?.includes(ROUTES_CONFIG_MAP);
   const clients = async (scope: Scope) => {
     const pods: KubeObject[] = [];
-    for await (const pod of pages(client, scope)) if (isClient(pod)) pods.push(pod);
+    for await (const pod of livePods(client, scope)) if (isClient(pod)) pods.push(pod);
     return pods;
   };
   const scope = scopeOf(options, cluster.namespace);
