@@ -7,7 +7,7 @@ import { apply, kubectl, podOf, shell } from '../support/cluster/cluster-kubectl
 import { installed } from '../support/cluster/kind-installed.ts';
 import { NODE_NAMES, onTwoNodes } from '../support/cluster/kind-two-nodes.ts';
 import { withoutMultus } from '../support/cluster/kind-without-multus.ts';
-import { kindWorkloads } from '../support/cluster/kind-workloads.ts';
+import { addTransparent, kindWorkloads } from '../support/cluster/kind-workloads.ts';
 import { machineSettings } from '../support/cluster/machine-settings.ts';
 import { describeWithNode } from '../support/jest/describe-with-cluster.ts';
 import { follow, textOf } from '../support/jest/follow.ts';
@@ -27,9 +27,6 @@ const WORKLOADS = [
   'deployment/coredns --namespace kube-system',
 ];
 const OPTED_IN = '{"initializer.kubernetes.io/envoy":"true"}';
-/** As docs/envoy.md has it. */
-const TRANSPARENT =
-  'kubectl kustomize deploy/transparent | kubectl patch configmap envoy-initializer -n envoy-initializer --patch-file /dev/stdin';
 /** A pod that selects this template, which is not created. */
 const SELECTING =
   'kubectl run selects --image=busybox --labels=initializer.kubernetes.io/envoy=true --annotations=initializer.kubernetes.io/envoy-templates=transparent --dry-run=server -o yaml';
@@ -157,7 +154,7 @@ describeWithNode(`kind (KIND_NODES=${NODES})`, () => {
       await apply(kind, ...kindWorkloads.hello);
       await run('wait pod/client --for=condition=Ready --timeout=60s');
       // Whoever types has given the operator the time to prove the template.
-      await kind.type(TRANSPARENT);
+      await kind.type(addTransparent('deploy/transparent'));
       for (let known = 0; known < 5; known++) {
         await eventually('each replica has the template', async () => {
           const { stdout } = await kind.type(`${SELECTING} | grep -c envoy-capture || :`);

@@ -12,6 +12,7 @@ import { commandsOf, section } from '../jest/markdown.ts';
 import { EARLIER, earlierVersion, obstacleTo } from '../operator/earlier-version.ts';
 import { apply, kubectl } from './cluster-kubectl.ts';
 import { KindTraffic } from './kind-traffic.ts';
+import { addTransparent, PATIENCE } from './kind-workloads.ts';
 import { OPERATOR } from './operator-in-cluster.ts';
 import { deployment, serving } from './traffic-workloads.ts';
 
@@ -24,8 +25,6 @@ const NETWORK = {
 /** As in docs/install.md. Its other name, of `kind load`, would do no more: a kubelet pulls all names of an image that it has pulled by one. */
 const PUSHED = 'registry.example.com/envoy-initializer:0.0.1';
 const DEPLOYMENT = `deployment/${OPERATOR} --namespace ${OPERATOR}`;
-/** Long enough for sidecars that are drained and restarted one by one. */
-const PATIENCE = { boundMs: 300_000, everyMs: 1_000 };
 
 const helm = await findTool('helm', process.env);
 const withoutHelm = helm === undefined ? 'no helm: make test-artifacts builds it' : await obstacleTo(EARLIER);
@@ -145,9 +144,7 @@ export function installed(kindOf: () => Kind): void {
     await succeed(`helm install ${release} earlier/chart --create-namespace ${values} --wait`);
     await apply(kindOf(), NETWORK);
     await works('envoy-initializer:earlier');
-    await succeed(
-      'kubectl kustomize earlier/transparent | kubectl patch configmap envoy-initializer -n envoy-initializer --patch-file /dev/stdin',
-    );
+    await succeed(addTransparent('earlier/transparent'));
     const traffic = new KindTraffic(kindOf());
     await traffic.start();
     const uid = () => run('get network-attachment-definition kept -o jsonpath={.metadata.uid}');

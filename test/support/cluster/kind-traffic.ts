@@ -2,10 +2,9 @@ import { expect } from '@jest/globals';
 import { eventually } from '../../env/eventually.ts';
 import { apply, type Kubectl, kubectl, manifests, podOf } from './cluster-kubectl.ts';
 import { asking, NODE_NAMES, onNode } from './kind-two-nodes.ts';
+import { PATIENCE } from './kind-workloads.ts';
 import { CAPTURED, deployment, service, serving } from './traffic-workloads.ts';
 
-/** Long enough for a template to reach each replica, and for pods that are refused meanwhile. */
-const PATIENCE = { boundMs: 300_000, everyMs: 1_000 };
 /** Of both pods on the Network: the earlier release loses what kind's nodes send each other. */
 const [, node] = NODE_NAMES;
 /** Asks for a page again and again, and prints each answer. */

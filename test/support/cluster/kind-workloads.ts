@@ -2,6 +2,14 @@ import { dump } from 'js-yaml';
 import { podOf } from './cluster-kubectl.ts';
 import { deployment, service, serving } from './traffic-workloads.ts';
 
+/** For sidecars that are drained one by one, templates that reach each replica, and pods that are refused meanwhile. */
+export const PATIENCE = { boundMs: 300_000, everyMs: 1_000 };
+
+/** The command that adds the template in a folder to those of the ConfigMap, as docs/envoy.md has it. */
+export function addTransparent(folder: string): string {
+  return `kubectl kustomize ${folder} | kubectl patch configmap envoy-initializer -n envoy-initializer --patch-file /dev/stdin`;
+}
+
 const backend = (name: string, weight: number) => ({ name, port: 80, weight });
 const below = (value: string) => [{ path: { type: 'PathPrefix', value } }];
 
