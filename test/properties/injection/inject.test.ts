@@ -149,7 +149,6 @@ function withNativeOverride(pod: JsonObject): JsonObject {
 }
 
 const options = { keys: keysFor(), requireAnnotation: false, operatorNamespace: 'envoy-initializer' };
-const answer = rememberingAnswers(options);
 const SETS = [
   DEFAULT_TEMPLATE_YAML,
   `${DEMO_TEMPLATE}env: [{name: A, value: b}]\nvolumeMounts: [{name: envoy-conf, mountPath: /etc/envoy}]\n`,
@@ -176,6 +175,7 @@ const places = fc.record({
 });
 
 test('a remembered injection is the one for the pod, and for its twin with other random names', () => {
+  const answer = rememberingAnswers(options);
   fc.assert(
     fc.property(fc.oneof(pods, plausiblePods, securedPods), fc.tuple(places, places), (pod, both) => {
       for (const set of SETS) {
@@ -192,6 +192,7 @@ test('a remembered injection is the one for the pod, and for its twin with other
 });
 
 test('pods of one workload share an injection; no others do, nor with another configuration', () => {
+  const answer = rememberingAnswers(options);
   const [set] = SETS;
   if (!set) throw new Error('no templates');
   const pod = (image: string, random: string) =>
