@@ -42,9 +42,14 @@ const OBJECTS = [
   podOf('attached', client('10.22.0.10:8090'), onNode(node), asking('kept')),
 ];
 
+/** How many answers each client has got. */
+type Counts = Readonly<Record<string, number>>;
+
 /** Requests that go on: through sidecars by an HTTPRoute, and over the Network `kept`, on one node. */
 export class KindTraffic {
   readonly #cluster: Kubectl;
+  /** When all were right: each answer since then is judged. */
+  #atStart: Counts = {};
 
   constructor(cluster: Kubectl) {
     this.#cluster = cluster;
@@ -54,12 +59,10 @@ export class KindTraffic {
   async start(): Promise<void> {
     await apply(this.#cluster, ...OBJECTS);
     for (const [from, answer] of Object.entries(ANSWERS)) {
-      await eventually(
-        `${from} is answered`,
-        async () => (await this.#answers(from, '--tail=1')).at(-1) === answer,
-        PATIENCE,
-      );
+      const isRight = async () => (await this.#answers(from, '--tail=1')).at(-1) === answer;
+      await eventually(`${from} is answered`, isRight, PATIENCE);
     }
+    this.#atStart = await this.#counts();
   }
 
   /** Removes all that it has made. */
@@ -67,18 +70,31 @@ export class KindTraffic {
     await kubectl(this.#cluster, 'delete -f - --now', manifests(OBJECTS));
   }
 
-  /** Does something, and expects that meanwhile no request is lost or answered by another server. */
+  /**
+   * Does something, and expects that since the start no request was lost or answered by another server, and that
+   * meanwhile no container was replaced: its log would be gone.
+   */
   async during(act: () => Promise<void>): Promise<void> {
-    const before = await this.#counts();
+    const [containers, before] = [await this.#containers(), await this.#counts()];
     await act();
+    const after = await this.#counts();
     for (const [from, answer] of Object.entries(ANSWERS)) {
-      const answers = (await this.#answers(from)).slice(before[from]);
-      expect({ from, wrong: answers.filter((each) => each !== answer) }).toEqual({ from, wrong: [] });
-      expect(answers.length).toBeGreaterThan(20);
+      // The one that was on its way, and one more.
+      const goesOn = async () => (await this.#answers(from)).length > (after[from] ?? 0) + 1;
+      await eventually(`${from} gets further answers`, goesOn);
+      const answers = await this.#answers(from);
+      const wrong = answers.slice(this.#atStart[from]).filter((each) => each !== answer);
+      expect({ from, wrong }).toEqual({ from, wrong: [] });
+      expect(answers.length - (before[from] ?? 0)).toBeGreaterThan(20);
     }
+    expect(await this.#containers()).toEqual(containers);
   }
 
-  async #counts(): Promise<Readonly<Record<string, number>>> {
+  async #containers(): Promise<readonly string[]> {
+    return (await kubectl(this.#cluster, 'get pods -o jsonpath={..containerID}')).split(' ').sort();
+  }
+
+  async #counts(): Promise<Counts> {
     const counts = Object.keys(ANSWERS).map(
       async (from) => [from, (await this.#answers(from)).length] as const,
     );
