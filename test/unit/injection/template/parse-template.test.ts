@@ -134,6 +134,10 @@ test.each([
     'hostPID: true',
   ],
   ['config:4:3: containers[0].imagePullPolcy: unknown field "imagePullPolcy": did you mean imagePullPolicy?', container('imagePullPolcy: Always')],
+  // What templates may not change of the application, by ADR 14.
+  ['unknown field "serviceAccountName"', 'serviceAccountName: x'],
+  ['unknown field "shareProcessNamespace"', 'shareProcessNamespace: true'],
+  ['unknown field "tolerations"', 'tolerations: []'],
   ['unknown field "__proto__"', '__proto__: {}\ncontainers: []'],
   ['unknown field "constructor"', 'constructor: {}'],
   ['kind: unknown field "kind"', 'kind: Pod\nspec: {}'],
