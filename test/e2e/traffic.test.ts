@@ -185,10 +185,10 @@ describeWithNode('traffic', () => {
   test('traffic is not captured otherwise by rules that are made again', async () => {
     const script = await readFile(join(deploy, 'envoy/capture.sh'), 'utf8');
     const save = "{ iptables-save -t nat; ip6tables-save -t nat; } | grep -v '^#' | sed 's/\\[.*//'";
-    const again = 'EXCLUDE_INBOUND_PORTS=8082 EXCLUDE_OUTBOUND_PORTS=8083 sh -c "$SCRIPT"';
+    const again = 'EXCLUDE_INBOUND_PORTS=8082 EXCLUDE_OUTBOUND_PORTS=8083 sh -c "$1"';
     const line = `before="$(${save})"; ${again} && test "$before" = "$(${save})" && echo "$before"`;
     const container = ['--image=envoy-initializer-capture:0.0.1', '--profile=netadmin', '--container=again'];
-    await run(['debug', captured, ...container, '--quiet', `--env=SCRIPT=${script}`, '--', 'sh', '-c', line]);
+    await run(['debug', captured, ...container, '--quiet', '--', 'sh', '-c', line, 'sh', script]);
     const ended = '{.status.ephemeralContainerStatuses[0].state.terminated}';
     await run(`wait pod/${captured} --for=jsonpath=${ended} --timeout=60s`);
     const rules = await run(`logs ${captured} --container=again`);
