@@ -67,11 +67,8 @@ export class CaBundle {
     signal: AbortSignal,
   ): Promise<Distribution> {
     const kept = await this.#otherAuthorities(seen, bundle, signal);
-    const wanted = (caBundle: string) =>
-      joined(
-        bundle,
-        authoritiesIn(caBundle).filter(({ fingerprint }) => kept.has(fingerprint)),
-      );
+    const stays = ({ fingerprint }: Certificate) => kept.has(fingerprint);
+    const wanted = (present: string) => joined(bundle, authoritiesIn(present).filter(stays));
     const keepsOthers = kept.size > 0;
     if (await write(this.#options.client, seen, wanted, signal)) {
       this.#held = undefined;
@@ -89,10 +86,9 @@ export class CaBundle {
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
     const { wallClock, clock, isRollingOut, holdMs } = this.#options;
-    const own = certificatesIn(bundle);
-    const others = seen
-      .flatMap(({ configuration: { webhooks = [] } }) => webhooks)
-      .flatMap(({ clientConfig: { caBundle = '' } }) => authoritiesIn(caBundle))
+    const own = authoritiesIn(bundle);
+    const others = bundlesOf(seen)
+      .flatMap(authoritiesIn)
       .filter((authority) => !includes(own, authority) && wallClock() < authority.notAfter);
     const known = this.#firstSeen;
     this.#firstSeen = new Map(
@@ -107,8 +103,7 @@ export class CaBundle {
 
 /**
  * Adds the authorities (PEM) of a served certificate to each valid caBundle that does not trust its chain, and removes
- * nothing. For a replica whose
- * leader does not know them, because the leader has other certificates.
+ * nothing. For a replica whose leader does not know them, because the leader has other certificates.
  */
 export async function addIfUntrusted(
   { client, log }: { readonly client: Pick<KubeClient, 'jsonPatch'>; readonly log: Logger },
@@ -116,11 +111,11 @@ export async function addIfUntrusted(
   { chain, bundle }: { readonly chain: readonly Certificate[]; readonly bundle: string },
   signal: AbortSignal,
 ): Promise<Result> {
-  const wanted = (caBundle: string) => {
-    const present = authoritiesIn(caBundle);
+  const wanted = (pem: string) => {
+    const present = authoritiesIn(pem);
     // The leader writes a caBundle that is missing or invalid.
     if (present.length === 0 || isAnchored(chain, present)) return undefined;
-    const added = certificatesIn(bundle).filter((each) => !includes(present, each));
+    const added = authoritiesIn(bundle).filter((each) => !includes(present, each));
     return joined(pemOf(present), added);
   };
   if (await write(client, seen, wanted, signal)) log.info('CA added to the caBundle');
@@ -132,21 +127,22 @@ export async function addIfUntrusted(
  * certificates. Without a caBundle the chain is not trusted, because no public authority signs for a Service.
  */
 export function trusts(seen: readonly SeenConfiguration[], chain: readonly Certificate[]): boolean {
-  return bundlesOf(seen).every((caBundle) => isAnchored(chain, authoritiesIn(caBundle)));
+  return bundlesOf(seen).every((pem) => isAnchored(chain, authoritiesIn(pem)));
 }
 
 /** Whether every webhook of all these configurations holds the bundle (PEM), alone or with other authorities. */
 export function holdsBundle(seen: readonly SeenConfiguration[], bundle: string): boolean {
-  const own = certificatesIn(bundle);
-  return bundlesOf(seen).every((caBundle) => {
-    const present = authoritiesIn(caBundle);
+  const own = authoritiesIn(bundle);
+  return bundlesOf(seen).every((pem) => {
+    const present = authoritiesIn(pem);
     return own.length > 0 && own.every((each) => includes(present, each));
   });
 }
 
+/** The caBundle (PEM) of each webhook. */
 function bundlesOf(seen: readonly SeenConfiguration[]): readonly string[] {
   return seen.flatMap(({ configuration: { webhooks = [] } }) =>
-    webhooks.map(({ clientConfig: { caBundle = '' } }) => caBundle),
+    webhooks.map(({ clientConfig: { caBundle = '' } }) => Buffer.from(caBundle, 'base64').toString()),
   );
 }
 
@@ -154,12 +150,12 @@ function bundlesOf(seen: readonly SeenConfiguration[]): readonly string[] {
 async function write(
   client: Pick<KubeClient, 'jsonPatch'>,
   seen: readonly SeenConfiguration[],
-  wanted: (caBundle: string) => string | undefined,
+  wanted: (present: string) => string | undefined,
   signal: AbortSignal,
 ): Promise<boolean> {
   const operationsFor = ({ webhooks = [] }: WebhookConfiguration) =>
     webhooks.flatMap(({ clientConfig: { caBundle = '' } }, i): Operation[] => {
-      const pem = wanted(caBundle);
+      const pem = wanted(Buffer.from(caBundle, 'base64').toString());
       const value = pem === undefined ? caBundle : Buffer.from(pem).toString('base64');
       return caBundle === value ? [] : [{ op: 'add', path: `/webhooks/${i}/clientConfig/caBundle`, value }];
     });
@@ -169,8 +165,4 @@ async function write(
 /** The bundle (PEM) with the other authorities after it. */
 function joined(bundle: string, others: readonly Certificate[]): string {
   return others.length === 0 ? bundle : `${bundle.trimEnd()}\n${pemOf(others)}`;
-}
-
-function certificatesIn(bundle: string): readonly Certificate[] {
-  return authoritiesIn(Buffer.from(bundle).toString('base64'));
 }

@@ -50,23 +50,17 @@ export async function patchSeen(
  * right to delete them, which the admission plugin OwnerReferencesPermissionEnforcement requires.
  */
 export async function ownConfigurations(
-  {
-    leaderClient,
-    log,
-  }: { readonly leaderClient: Pick<KubeClient, 'get' | 'jsonPatch'>; readonly log: Logger },
+  client: Pick<KubeClient, 'get' | 'jsonPatch'>,
+  log: Logger,
   name: string,
   seen: readonly SeenConfiguration[],
   signal: AbortSignal,
 ): Promise<void> {
   if (seen.length === 0) return;
   try {
-    const namespace = await leaderClient.get(NAMESPACES, { name }, { signal });
-    const configurations = await patchSeen(
-      leaderClient,
-      seen,
-      (each) => ownerOperations(each, namespace),
-      signal,
-    );
+    const namespace = await client.get(NAMESPACES, { name }, { signal });
+    const operationsFor = (each: KubeObject) => ownerOperations(each, namespace);
+    const configurations = await patchSeen(client, seen, operationsFor, signal);
     if (configurations.length > 0) log.info({ configurations }, 'namespace now owns webhook configurations');
   } catch (err) {
     if (!isForbidden(err)) throw err;
@@ -100,11 +94,8 @@ export async function isRollingOut(
   signal: AbortSignal,
 ): Promise<boolean> {
   const selection = { namespace, labelSelector: `app=${PROGRAM}`, fieldSelector: LIVE_PODS, signal };
+  // The label that the Deployment's controller gives all pods of one template.
+  const templateHash = (pod: unknown) => ownString(own(own(pod, 'metadata'), 'labels'), 'pod-template-hash');
   const { items } = await client.list(POD_METADATA, selection, templateHash);
   return new Set(items).size > 1;
-}
-
-/** The label that the Deployment's controller gives all pods of one template. */
-function templateHash(pod: unknown): string | undefined {
-  return ownString(own(own(pod, 'metadata'), 'labels'), 'pod-template-hash');
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KeyPair } from '../kube/admission/server.ts';
 import type { Manager } from '../kube/manager/manager.ts';
 import { readText, toError } from '../kube/util/errors.ts';
-import { authoritiesIn, isAnchored, readCertificates } from './x509/certificate.ts';
+import { authoritiesIn, isAnchored, PEM_CERTIFICATES, readCertificates } from './x509/certificate.ts';
 
 /** The files of a key pair, in the layout of cert-manager and `kubectl create secret tls`. */
 export interface KeyPairFiles {
@@ -13,7 +13,6 @@ export interface KeyPairFiles {
 
 /** How often files are read: a watch would miss what the kubelet swaps behind a link, and changes on NFS. */
 const POLL_MS = 5_000;
-const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** Reads a key pair. Rejects if a file cannot be read, or if key and certificate do not match. */
 export async function loadKeyPair({ certFile, keyFile }: KeyPairFiles): Promise<KeyPair> {
@@ -28,14 +27,14 @@ export async function loadKeyPair({ certFile, keyFile }: KeyPairFiles): Promise<
 /** Reads the authorities (PEM) of the certificate. Rejects if they have not signed it. */
 export async function loadAuthorities(file: string, cert: string): Promise<string> {
   const pem = await readText(file);
-  if (!isAnchored(readCertificates(cert), authoritiesIn(Buffer.from(pem).toString('base64'))))
+  if (!isAnchored(readCertificates(cert), authoritiesIn(pem)))
     throw new Error(`${file}: expected the CA that signed the certificate in --tls-cert-file, got none`);
   return pem;
 }
 
 /** Reads authorities of clients (PEM). Rejects if the file cannot be read, is empty or has other certificates. */
 export async function loadClientAuthorities(file: string): Promise<string> {
-  const blocks = (await readText(file)).match(PEM_BLOCK) ?? [];
+  const blocks = (await readText(file)).match(PEM_CERTIFICATES) ?? [];
   if (blocks.length === 0) throw new Error(`${file}: expected CA certificates (PEM), got none`);
   for (const [index, block] of blocks.entries()) {
     const which = `${file}: certificate ${index + 1} of ${blocks.length}`;

@@ -26,75 +26,60 @@ export interface KeyPairSourceOptions extends CertificateParts {
 }
 
 /**
- * Every replica's part: watches the Secret, passes on its key pair, and creates the Secret if it does not exist. If
- * the Secret is deleted or damaged, the last valid key pair stays in use.
+ * Returns every replica's part: it watches the Secret, passes on its key pair, and creates the Secret if it does not
+ * exist. If the Secret is deleted or damaged, the last valid key pair stays in use.
  */
-export class KeyPairSource {
-  readonly #options: KeyPairSourceOptions;
-  #serving: CertifiedKey | undefined;
-  #material: KeyMaterial | undefined;
-  #lastGood: KeyMaterial | undefined;
-  #seen: string | undefined;
+export function keyPairSource(options: KeyPairSourceOptions) {
+  const { secret, signer, lifetimes, wallClock, onKeyPair, log, metrics } = options;
+  let serving: CertifiedKey | undefined;
+  let material: KeyMaterial | undefined;
+  let lastGood: KeyMaterial | undefined;
+  let version: string | undefined;
 
-  constructor(options: KeyPairSourceOptions) {
-    this.#options = options;
-  }
-
-  /** The key pair that was passed on last. */
-  get serving(): CertifiedKey | undefined {
-    return this.#serving;
-  }
-
-  /** The last content of the Secret; undefined if it is not our own. */
-  get material(): KeyMaterial | undefined {
-    return this.#material;
-  }
-
-  /** The last undamaged content of our own Secret. */
-  get lastGood(): KeyMaterial | undefined {
-    return this.#lastGood;
-  }
-
-  /** Uses the current Secret; undefined if it does not exist. @throws TerminalError if it is not our own */
-  async reconcile(secret: Secret | undefined, signal: AbortSignal): Promise<void> {
-    if (!secret) return this.#create(signal);
-    if (secret.metadata.resourceVersion !== this.#seen) this.#read(secret);
-    this.#seen = secret.metadata.resourceVersion;
-    this.#serve();
-  }
-
-  async #create(signal: AbortSignal): Promise<void> {
-    const { secret, signer, lifetimes, wallClock, log } = this.#options;
-    const material = await replacement(this.#lastGood, { signer, lifetimes, now: wallClock() });
-    const created = await secret.create(material, signal);
+  async function create(signal: AbortSignal): Promise<void> {
+    const made = await replacement(lastGood, { signer, lifetimes, now: wallClock() });
+    const created = await secret.create(made, signal);
     log.info(
       { secret: `${secret.namespace}/${secret.name}` },
       created ? 'certificates created' : 'certificates already created by another replica',
     );
   }
 
-  #read(secret: Secret): void {
-    const { log, metrics } = this.#options;
-    const content = readSecret(secret);
-    if ('foreign' in content) {
-      this.#material = undefined;
-      throw new TerminalError(content.foreign);
-    }
-    const { material, damage } = content;
-    this.#material = material;
+  function read(current: Secret): void {
+    const content = readSecret(current);
+    material = 'foreign' in content ? undefined : content.material;
+    if ('foreign' in content) throw new TerminalError(content.foreign);
+    const { damage } = content;
     if (damage.length > 0) log.warn({ damage }, 'certificates in the Secret are damaged');
-    else this.#lastGood = material;
-    if (material.issuer) metrics.expires('authority', material.issuer.notAfter / 1000);
+    else lastGood = content.material;
+    if (material?.issuer) metrics.expires('authority', material.issuer.notAfter / 1000);
   }
 
-  #serve(): void {
-    const leaf = this.#material?.leaf;
-    if (!leaf || isDeepStrictEqual(leaf, this.#serving)) return;
-    const { onKeyPair, log, metrics } = this.#options;
+  function serve(leaf: CertifiedKey | undefined): void {
+    if (!leaf || isDeepStrictEqual(leaf, serving)) return;
     onKeyPair({ cert: leaf.pem, key: leaf.keyPem });
-    this.#serving = leaf;
-    metrics.expires('serving', leaf.notAfter / 1000);
+    serving = leaf;
     const { fingerprint, notAfter } = leaf;
+    metrics.expires('serving', notAfter / 1000);
     log.info({ fingerprint, expires: new Date(notAfter) }, 'serving new certificate');
   }
+
+  return {
+    /** The key pair that was passed on last. */
+    serving: () => serving,
+    /** The last undamaged content of our own Secret. */
+    lastGood: () => lastGood,
+    /**
+     * Uses the current Secret; undefined if it does not exist. Returns the last content of the Secret.
+     * @throws TerminalError if it is not our own
+     */
+    async reconcile(current: Secret | undefined, signal: AbortSignal): Promise<KeyMaterial | undefined> {
+      if (current) {
+        if (current.metadata.resourceVersion !== version) read(current);
+        version = current.metadata.resourceVersion;
+        serve(material?.leaf);
+      } else await create(signal);
+      return material;
+    },
+  };
 }

@@ -1,18 +1,20 @@
 import { SECRETS } from '../kube/api/core-resources.ts';
 import type { Result } from '../kube/controller/controller.ts';
 import type { Manager } from '../kube/manager/manager.ts';
-import { PROGRAM } from '../util/identity.ts';
 import { addIfUntrusted, holdsBundle, OTHERS_RECHECK_MS } from './ca-bundle.ts';
-import { type CertificateParts, KeyPairSource } from './key-pair-source.ts';
+import { type CertificateParts, keyPairSource } from './key-pair-source.ts';
 import type { CertificateMetrics } from './metrics.ts';
 import { type KeyMaterial, defaultLifetimes as lifetimes, plan, renew, replacement } from './rotation.ts';
-import { bundleOf, CertificateSecret, type StoredContent } from './secret.ts';
-import { WebhookTrust } from './webhook-trust.ts';
+import {
+  bundleOf,
+  type CertificateSecret,
+  certificateSecret,
+  type StoredContent,
+  TLS_SECRET,
+} from './secret.ts';
+import { setUpWebhookTrust, type WebhookTrust } from './webhook-trust.ts';
 import { readCertificates } from './x509/certificate.ts';
 import { type ServerNames, x509Signer } from './x509/signer.ts';
-
-/** The name of the Secret with the key pair. */
-const TLS_SECRET = `${PROGRAM}-tls`;
 
 /**
  * Sets up certificates that the operator manages: one authority and one serving certificate for all replicas, in a
@@ -25,35 +27,36 @@ export function setUpManagedCertificates(
   metrics: CertificateMetrics,
 ): void {
   const { client, leaderClient, log, webhooks } = manager;
-  const trust = new WebhookTrust(manager, namespace, 0);
-  const secrets = trust.informer(SECRETS, TLS_SECRET, namespace);
+  const trust = setUpWebhookTrust(manager, namespace, 0);
+  const secrets = trust.informerOf(SECRETS, TLS_SECRET, namespace);
   const parts = { signer: x509Signer(names), lifetimes, wallClock: Date.now, log, metrics };
-  const source = new KeyPairSource({
+  const source = keyPairSource({
     ...parts,
-    secret: new CertificateSecret(client, namespace, TLS_SECRET),
+    secret: certificateSecret(client, namespace),
     onKeyPair: (pair) => webhooks.setKeyPair(pair),
   });
   const keeper = certificateKeeper({
     ...parts,
-    secret: new CertificateSecret(leaderClient, namespace, TLS_SECRET),
+    secret: certificateSecret(leaderClient, namespace),
     trust,
-    lastGood: () => source.lastGood,
+    lastGood: source.lastGood,
   });
   trust.leader(keeper);
   trust.everyReplica(async (signal) => {
-    await source.reconcile(secrets.lister.get(`${namespace}/${TLS_SECRET}`), signal);
-    const { leaf } = source.material ?? {};
-    const bundle = source.material && bundleOf(source.material);
+    const material = await source.reconcile(secrets.lister.get(`${namespace}/${TLS_SECRET}`), signal);
+    const bundle = material && bundleOf(material);
     const seen = trust.observe();
     if (bundle === undefined || !seen) return {};
     metrics.bundleInSync(holdsBundle(seen, bundle));
-    if (!leaf) return {};
+    if (!material?.leaf) return {};
     // The leader does not know our authorities if it serves certificates of files: then this replica adds them.
-    return addIfUntrusted({ client, log }, seen, { chain: readCertificates(leaf.pem), bundle }, signal);
+    const chain = readCertificates(material.leaf.pem);
+    return addIfUntrusted({ client, log }, seen, { chain, bundle }, signal);
   });
   manager.addReadyz('certificates', () => {
-    const { serving } = source;
-    const why = trust.problem === undefined ? '' : `: ${trust.problem}`;
+    const serving = source.serving();
+    const problem = trust.problem();
+    const why = problem === undefined ? '' : `: ${problem}`;
     if (!serving) return `no certificate to serve yet${why}`;
     const untrusted = "a webhook configuration does not have the operator's caBundle yet";
     return trust.failure(readCertificates(serving.pem), untrusted);

@@ -1,7 +1,7 @@
 import { ifFound, isAlreadyExists } from '../kube/api/api-error.ts';
 import { SECRETS, type Secret } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
-import { OWN_LABELS } from '../util/identity.ts';
+import { OWN_LABELS, PROGRAM } from '../util/identity.ts';
 import type { KeyMaterial } from './rotation.ts';
 import {
   type Certificate,
@@ -12,6 +12,8 @@ import {
   readCertifiedKey,
 } from './x509/certificate.ts';
 
+/** The name of the Secret with the key pair. */
+export const TLS_SECRET = `${PROGRAM}-tls`;
 /**
  * The annotation that marks a Secret as ours while it names the certificate in the Secret. A Secret into which another
  * client writes a certificate, such as kubectl, is no longer ours, and stays as it is.
@@ -109,54 +111,48 @@ export interface StoredContent {
   readonly resourceVersion: string | undefined;
 }
 
-type SecretClient = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>;
+export type CertificateSecret = ReturnType<typeof certificateSecret>;
 
 /** The Secret that all replicas share. Every write is a compare-and-swap: of concurrent writers, one wins. */
-export class CertificateSecret {
-  readonly namespace: string;
-  readonly name: string;
-  readonly #client: SecretClient;
-
-  constructor(client: SecretClient, namespace: string, name: string) {
-    this.#client = client;
-    this.namespace = namespace;
-    this.name = name;
-  }
-
-  /** Reads from the API server, not from a cache. Undefined if it does not exist. */
-  async read(signal: AbortSignal): Promise<StoredContent | undefined> {
-    const secret = await ifFound(this.#client.get(SECRETS, this, { signal }));
-    return secret && { content: readSecret(secret), resourceVersion: secret.metadata.resourceVersion };
-  }
-
-  /** Creates the Secret. Returns false if it already exists. */
-  async create(material: KeyMaterial, signal: AbortSignal): Promise<boolean> {
-    const { namespace, name } = this;
-    const secret = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { namespace, name, labels: OWN_LABELS, ...mark(material) },
-      type: 'kubernetes.io/tls',
-      data: Object.fromEntries(Object.entries(secretData(material)).filter(([, value]) => value !== null)),
-    };
-    try {
-      await this.#client.create(SECRETS, secret, { signal });
-      return true;
-    } catch (error) {
-      if (isAlreadyExists(error)) return false;
-      throw error;
-    }
-  }
-
-  /** Replaces our values. Rejects with a conflict if the Secret has changed; keeps the values of other writers. */
-  async replace(
-    material: KeyMaterial,
-    resourceVersion: string | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const metadata = { resourceVersion, ...mark(material) };
-    await this.#client.mergePatch(SECRETS, this, { metadata, data: secretData(material) }, { signal });
-  }
+export function certificateSecret(
+  client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>,
+  namespace: string,
+) {
+  const ref = { namespace, name: TLS_SECRET };
+  return {
+    ...ref,
+    /** Reads from the API server, not from a cache. Undefined if it does not exist. */
+    async read(signal: AbortSignal): Promise<StoredContent | undefined> {
+      const secret = await ifFound(client.get(SECRETS, ref, { signal }));
+      return secret && { content: readSecret(secret), resourceVersion: secret.metadata.resourceVersion };
+    },
+    /** Creates the Secret. Returns false if it already exists. */
+    async create(material: KeyMaterial, signal: AbortSignal): Promise<boolean> {
+      const secret = {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { ...ref, labels: OWN_LABELS, ...mark(material) },
+        type: 'kubernetes.io/tls',
+        data: Object.fromEntries(Object.entries(secretData(material)).filter(([, value]) => value !== null)),
+      };
+      try {
+        await client.create(SECRETS, secret, { signal });
+        return true;
+      } catch (error) {
+        if (isAlreadyExists(error)) return false;
+        throw error;
+      }
+    },
+    /** Replaces our values. Rejects with a conflict if the Secret has changed; keeps the values of other writers. */
+    async replace(
+      material: KeyMaterial,
+      resourceVersion: string | undefined,
+      signal: AbortSignal,
+    ): Promise<void> {
+      const metadata = { resourceVersion, ...mark(material) };
+      await client.mergePatch(SECRETS, ref, { metadata, data: secretData(material) }, { signal });
+    },
+  };
 }
 
 function mark({ leaf }: KeyMaterial) {

@@ -10,7 +10,7 @@ import {
 import { setUpManagedCertificates } from './managed-certificates.ts';
 import { type CertificateMetrics, certificateMetrics } from './metrics.ts';
 import { defaultLifetimes } from './rotation.ts';
-import { WebhookTrust } from './webhook-trust.ts';
+import { setUpWebhookTrust } from './webhook-trust.ts';
 import { type Certificate, readCertificates } from './x509/certificate.ts';
 import { serverNames } from './x509/signer.ts';
 
@@ -56,7 +56,7 @@ function setUpProvidedCertificates(
 ): void {
   const { client, log, webhooks } = manager;
   // Replicas read renewed files one after the other: the kubelet takes up to two minutes.
-  const trust = new WebhookTrust(manager, namespace, defaultLifetimes.settleMs);
+  const trust = setUpWebhookTrust(manager, namespace, defaultLifetimes.settleMs);
   let served: { readonly chain: readonly Certificate[]; readonly bundle: string | undefined } | undefined;
   const { certFile, keyFile, caFile } = files;
   const problem = followFiles(manager, {

@@ -73,10 +73,12 @@ export async function issueCertificate(
 ): Promise<CertificateAndKey> {
   const issuer = new X509Certificate(authority.certPem);
   const keys = await generateKeys();
+  const der = PemConverter.decodeFirst(authority.keyPem);
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHM, false, ['sign']);
   return signed(keys, {
     subject: subject(request.commonName, request.organization),
     issuer: issuer.subjectName,
-    signingKey: await importSigningKey(authority.keyPem),
+    signingKey,
     extensions: await leafExtensions(issuer, keys, request),
     notBefore: request.notBefore,
     notAfter: request.notAfter,
@@ -113,11 +115,6 @@ function subject(commonName: string, organization: readonly string[] = []): Name
 
 async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return webcrypto.subtle.generateKey(KEY_ALGORITHM, true, ['sign', 'verify']);
-}
-
-async function importSigningKey(keyPem: string): Promise<webcrypto.CryptoKey> {
-  const der = PemConverter.decodeFirst(keyPem);
-  return webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHM, false, ['sign']);
 }
 
 /** The certificate of these keys, signed with the signing key. */

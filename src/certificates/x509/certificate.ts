@@ -14,11 +14,12 @@ export interface CertifiedKey extends Certificate {
   readonly keyPem: string;
 }
 
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+/** The certificates in a text. */
+export const PEM_CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** Reads all certificates of a PEM text, in order. @throws Error if there is none, or one is invalid. */
 export function readCertificates(pem: string): readonly Certificate[] {
-  const blocks = pem.match(PEM_CERTIFICATE);
+  const blocks = pem.match(PEM_CERTIFICATES);
   if (!blocks) throw new Error('expected PEM certificates, got none');
   return blocks.map((block) => certificateOf(new X509Certificate(block), `${block}\n`));
 }
@@ -44,12 +45,11 @@ export function includes(certificates: readonly Certificate[], { fingerprint }: 
   return certificates.some((certificate) => certificate.fingerprint === fingerprint);
 }
 
-/** The certificates of a caBundle (base64); empty if it is invalid. */
-export function authoritiesIn(caBundle: string): readonly Certificate[] {
+/** The certificates of a PEM text; empty if one is invalid: the API server stores such a caBundle, but it makes nothing trusted. */
+export function authoritiesIn(pem: string): readonly Certificate[] {
   try {
-    return readCertificates(Buffer.from(caBundle, 'base64').toString());
+    return readCertificates(pem);
   } catch {
-    // The API server stores an invalid caBundle, but it makes nothing trusted.
     return [];
   }
 }

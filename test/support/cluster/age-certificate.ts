@@ -1,4 +1,4 @@
-import { CertificateSecret } from '../../../src/certificates/secret.ts';
+import { certificateSecret } from '../../../src/certificates/secret.ts';
 import { serverNames, x509Signer } from '../../../src/certificates/x509/signer.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { eventually } from '../../env/eventually.ts';
@@ -12,7 +12,7 @@ const OPERATOR = 'envoy-initializer';
  */
 export async function ageCertificate(client: KubeClient): Promise<void> {
   const { signal } = new AbortController();
-  const secret = new CertificateSecret(client, OPERATOR, `${OPERATOR}-tls`);
+  const secret = certificateSecret(client, OPERATOR);
   const signer = x509Signer(serverNames(OPERATOR));
   const read = async () => {
     const stored = await secret.read(signal);

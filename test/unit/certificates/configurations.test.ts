@@ -28,8 +28,8 @@ test('the namespace becomes no owner, with a warning, where the operator has no 
   };
   const configuration = { metadata: { name: 'envoy-initializer' } };
   const seen = [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS, configuration }];
-  const manager = { leaderClient: { get: refused, jsonPatch: refused }, log };
-  await ownConfigurations(manager, 'mesh', seen, new AbortController().signal);
+  const client = { get: refused, jsonPatch: refused };
+  await ownConfigurations(client, log, 'mesh', seen, new AbortController().signal);
   expect(lines).toMatchObject([
     { msg: expect.stringContaining('cannot make the namespace own the webhook configurations') },
   ]);

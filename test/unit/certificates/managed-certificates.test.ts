@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { KeyPairSource } from '../../../src/certificates/key-pair-source.ts';
+import { keyPairSource } from '../../../src/certificates/key-pair-source.ts';
 import { certificateKeeper } from '../../../src/certificates/managed-certificates.ts';
 import { type KeyMaterial, replacement } from '../../../src/certificates/rotation.ts';
 import {
@@ -29,7 +29,7 @@ let made: KeyMaterial[];
 let expiries: Record<string, number>;
 let log: { readonly level: number; readonly msg: string }[];
 let refuse: boolean;
-let source: KeyPairSource;
+let source: ReturnType<typeof keyPairSource>;
 beforeEach(() => {
   now = start;
   version = 0;
@@ -38,7 +38,7 @@ beforeEach(() => {
   expiries = {};
   log = [];
   refuse = false;
-  source = new KeyPairSource({
+  source = keyPairSource({
     secret: {
       namespace: 'mesh',
       name: 'envoy-initializer-tls',
@@ -85,26 +85,26 @@ async function see(material: KeyMaterial, { mark = material.leaf?.fingerprint, b
 
 const gone = () => source.reconcile(undefined, signal);
 
-test('KeyPairSource creates certificates if the Secret does not exist, and serves them once it sees them', async () => {
+test('keyPairSource creates certificates if the Secret does not exist, and serves them once it sees them', async () => {
   await gone();
   expect(made).toHaveLength(1);
   expect(made[0]?.next).toBeUndefined();
   expect(names(made[0]?.bundle)).toEqual(names([made[0]?.issuer]));
-  expect(source.serving).toBeUndefined();
+  expect(source.serving()).toBeUndefined();
 });
 
-test('KeyPairSource passes on a key pair again that the server rejected', async () => {
+test('keyPairSource passes on a key pair again that the server rejected', async () => {
   const material = await make();
   refuse = true;
   await expect(see(material)).rejects.toThrow('does not take it');
-  expect(source.serving).toBeUndefined();
+  expect(source.serving()).toBeUndefined();
   refuse = false;
   version -= 1;
   await see(material);
   expect(handed).toHaveLength(1);
 });
 
-test('KeyPairSource keeps the key pair when the Secret is damaged, and warns once', async () => {
+test('keyPairSource keeps the key pair when the Secret is damaged, and warns once', async () => {
   const material = await make();
   await see(material);
   await see(material, { broken: { 'tls.key': '' } });
@@ -112,10 +112,10 @@ test('KeyPairSource keeps the key pair when the Secret is damaged, and warns onc
   await see(material, { broken: { 'tls.key': '' } });
   expect(handed).toHaveLength(1);
   expect(warnings()).toEqual(['certificates in the Secret are damaged']);
-  expect(source.lastGood?.leaf).toEqual(material.leaf);
+  expect(source.lastGood()?.leaf).toEqual(material.leaf);
 });
 
-test('KeyPairSource restores a deleted Secret with the served certificate and a next authority', async () => {
+test('keyPairSource restores a deleted Secret with the served certificate and a next authority', async () => {
   const material = await make();
   await see(material);
   await gone();
@@ -123,7 +123,7 @@ test('KeyPairSource restores a deleted Secret with the served certificate and a 
   expect(names(made[0]?.bundle)).toEqual(names([material.issuer, made[0]?.next]));
 });
 
-test('KeyPairSource starts over if the served certificate has expired', async () => {
+test('keyPairSource starts over if the served certificate has expired', async () => {
   const material = await make();
   await see(material);
   now += 91 * DAY;
