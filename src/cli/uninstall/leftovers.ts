@@ -1,5 +1,5 @@
 import type { Operation } from 'fast-json-patch';
-import { COPY_LABEL, isCopy, type ManagedConfigMap } from '../../injection/webhook/envoy-configuration.ts';
+import { COPY_LABEL, isCopy } from '../../injection/webhook/envoy-configuration.ts';
 import { ifFound } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, NAMESPACES, POD_METADATA, PODS } from '../../kube/api/core-resources.ts';
 import { type KubeObject, refOf } from '../../kube/api/object.ts';
@@ -110,7 +110,7 @@ function liftingPatch(pod: KubeObject): readonly Operation[] {
 export async function removeCopies(remover: Remover): Promise<void> {
   const { client } = remover;
   for (const copy of await objectsOf(client, CONFIG_MAPS, { labelSelector: COPY_LABEL })) {
-    if (isCopy(copy as ManagedConfigMap)) {
+    if (isCopy(copy)) {
       await remover.delete(CONFIG_MAPS, copy);
       continue;
     }

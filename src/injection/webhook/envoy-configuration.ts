@@ -12,12 +12,6 @@ import { ENVOY_CONFIG_MAP, ENVOY_FILES } from '../envoy/files.ts';
 import type { Keys } from '../keys.ts';
 import { isMarked } from './pod-cache.ts';
 
-/** The copies of Envoy's configuration, for which the first pod of a namespace waits. */
-export interface EnvoyConfiguration {
-  /** Sets a task of the leader that runs before a namespace gets its copy. A failure is logged. */
-  beforeCopy(task: (namespace: string, signal: AbortSignal) => Promise<void>): void;
-}
-
 const WORKERS = 2;
 const CONFIG_MAP = { apiVersion: 'v1', kind: 'ConfigMap' };
 
@@ -27,14 +21,12 @@ const CONFIG_MAP = { apiVersion: 'v1', kind: 'ConfigMap' };
  */
 export function setUpEnvoyConfiguration(
   manager: Manager,
-  {
-    namespace,
-    keys,
-    pods,
-  }: { readonly namespace: string; readonly keys: Keys; readonly pods: Informer<KubeObject> },
-): EnvoyConfiguration {
+  namespace: string,
+  keys: Keys,
+  pods: Informer<KubeObject>,
+) {
   const { leaderClient: client, events, log } = manager;
-  const configMaps = manager.informer<ManagedConfigMap>(COPIED_CONFIG_MAPS, {
+  const configMaps = manager.informer(COPIED_CONFIG_MAPS, {
     fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}`,
   });
   const controller = manager.controller('envoy-config', WORKERS);
@@ -69,7 +61,7 @@ export function setUpEnvoyConfiguration(
     return { metadata: { namespace, name: ENVOY_CONFIG_MAP }, data };
   });
   manager.singleton('envoy-config-source', create, { after, everyMs: RESTORE_MS });
-  let before: (namespace: string, signal: AbortSignal) => Promise<void> = async () => undefined;
+  let before: CopyingOptions['beforeCreate'] = async () => undefined;
   const reconcile = copying({
     ...{ client, configMaps: configMaps.lister, pods: pods.lister, keys, namespace },
     beforeCreate: (target, signal) =>
@@ -83,7 +75,8 @@ export function setUpEnvoyConfiguration(
     waiting: (of) => ({ ...CONFIG_MAP, metadata: { namespace: of, name: ENVOY_CONFIG_MAP } }),
   });
   return {
-    beforeCopy(task) {
+    /** Sets a task of the leader that runs before a namespace gets its copy, for which its first pod waits. A failure is logged. */
+    beforeCopy(task: CopyingOptions['beforeCreate']): void {
       before = task;
     },
   };
@@ -92,7 +85,7 @@ export function setUpEnvoyConfiguration(
 export interface CopyingOptions {
   readonly client: Pick<KubeClient, 'create' | 'jsonPatch'>;
   /** Envoy's configuration in all namespaces, with managedFields. */
-  readonly configMaps: Pick<Lister<ManagedConfigMap>, 'get'>;
+  readonly configMaps: Pick<Lister<ConfigMap>, 'get'>;
   readonly pods: Pick<Lister<KubeObject>, 'list'>;
   readonly keys: Keys;
   /** The namespace of the source. */
@@ -148,15 +141,8 @@ export const COPY_LABEL = 'initializer.kubernetes.io/copy-of';
 /** The field manager of copies. A copy whose data another manager writes belongs to that manager. */
 export const COPY_MANAGER = 'envoy-initializer-copies';
 
-/** A ConfigMap with the part of `managedFields` that names the writers of its data. */
-export interface ManagedConfigMap extends ConfigMap {
-  readonly metadata: KubeObject['metadata'] & {
-    readonly managedFields?: readonly { readonly manager?: string; readonly fieldsV1?: object }[];
-  };
-}
-
 /** Whether the ConfigMap is a copy whose data only the operator has written. */
-export function isCopy({ metadata }: ManagedConfigMap): boolean {
+export function isCopy({ metadata }: KubeObject): boolean {
   if (metadata.labels?.[COPY_LABEL] === undefined || metadata.deletionTimestamp !== undefined) return false;
   return (metadata.managedFields ?? []).every(
     ({ manager, fieldsV1 = {} }) => manager === COPY_MANAGER || !('f:data' in fieldsV1),

@@ -16,6 +16,12 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
+  /** The part that names the writers of fields. */
+  readonly managedFields?: readonly {
+    readonly manager?: string;
+    readonly subresource?: string;
+    readonly fieldsV1?: object;
+  }[];
 }
 
 /** An owner in the same namespace, or a cluster-scoped one; at most one of an object's owners has `controller`. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { lauxlib, lua, lualib, to_luastring } from 'fengari';
 import { load, loadAll } from 'js-yaml';
-import type { KubeObject } from '../../../src/kube/api/object.ts';
+import type { KubeObject, ObjectMeta } from '../../../src/kube/api/object.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
@@ -63,14 +63,7 @@ const OURS = /^envoy-initializer/;
 
 interface Live extends KubeObject {
   readonly kind: string;
-  readonly metadata: KubeObject['metadata'] & {
-    readonly generation?: number;
-    readonly managedFields: readonly {
-      readonly manager: string;
-      readonly subresource?: string;
-      readonly fieldsV1: object;
-    }[];
-  };
+  readonly metadata: ObjectMeta & Required<Pick<ObjectMeta, 'managedFields'>>;
 }
 
 let controlPlane: ControlPlane;
@@ -170,7 +163,7 @@ test('what the operator writes into the manifests is what the Application ignore
   };
   const written = (await live()).flatMap(({ kind, metadata }) =>
     metadata.managedFields
-      .filter(({ manager }) => OURS.test(manager))
+      .filter(({ manager = '' }) => OURS.test(manager))
       .map(({ manager, fieldsV1 }) => ({ kind, manager, fields: JSON.stringify(fieldsV1) })),
   );
   expect(written.map(({ kind, manager }) => ({ kind, managedFieldsManagers: [manager] }))).toEqual(

@@ -1,11 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { keysFor } from '../../../../src/injection/keys.ts';
-import {
-  COPY_LABEL,
-  COPY_MANAGER,
-  copying,
-  type ManagedConfigMap,
-} from '../../../../src/injection/webhook/envoy-configuration.ts';
+import { COPY_LABEL, COPY_MANAGER, copying } from '../../../../src/injection/webhook/envoy-configuration.ts';
 import { apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { ConfigMap } from '../../../../src/kube/api/core-resources.ts';
 
@@ -40,7 +35,7 @@ const SOURCE = { metadata: { namespace: 'envoy-initializer', name: 'envoy' }, da
 const wroteData = (manager: string) => ({ manager, fieldsV1: { 'f:data': { 'f:envoy.json': {} } } });
 const wroteLabels = (manager: string) => ({ manager, fieldsV1: { 'f:metadata': {} } });
 
-function copy(data: Readonly<Record<string, string>>, more: object = {}): ManagedConfigMap {
+function copy(data: Readonly<Record<string, string>>, more: object = {}): ConfigMap {
   const labels = { [COPY_LABEL]: 'envoy-initializer' };
   const managedFields = [wroteData(COPY_MANAGER)];
   return { metadata: { namespace: 'web', name: 'envoy', labels, managedFields, ...more }, data };
@@ -48,7 +43,7 @@ function copy(data: Readonly<Record<string, string>>, more: object = {}): Manage
 
 interface Situation {
   readonly source: ConfigMap | undefined;
-  readonly found: ManagedConfigMap | undefined;
+  readonly found: ConfigMap | undefined;
   readonly isNeeded: boolean;
 }
 
