@@ -50,7 +50,7 @@ export function setUpCore(manager: Manager, options: OperatorOptions) {
   const keys = keysFor(annotation);
   const serverMinor = setUpServerVersion(manager);
   const template = setUpTemplate(manager, { ...options, keys, serverMinor });
-  const namespaces = setUpNamespaces(manager, { namespace, keys, serverMinor: serverMinor.current });
+  const namespaces = setUpNamespaces(manager, namespace, keys, serverMinor.current);
   const pods = setUpPodCache(manager, keys);
   const decideOptions: DecideOptions = { keys, requireAnnotation, operatorNamespace: namespace };
   return {
@@ -63,7 +63,7 @@ export function setUpCore(manager: Manager, options: OperatorOptions) {
     namespaces,
     /** Live pods, with what `podSummary` keeps of them. */
     pods,
-    envoyConfiguration: setUpEnvoyConfiguration(manager, { namespace, keys, pods }),
+    envoyConfiguration: setUpEnvoyConfiguration(manager, namespace, keys, pods),
   };
 }
 

@@ -9,7 +9,7 @@ const [PERIOD_MS, RETRY_MS] = [60_000, 5_000];
 /** Follows the version of the API server on every replica. A replica is ready after its first try to read it. */
 export function setUpServerVersion(manager: Manager): ServerMinor {
   const { client, log } = manager;
-  const listeners: (() => void)[] = [];
+  const listeners: ((before: number | undefined) => void)[] = [];
   let version: ServerVersion | undefined;
   let isTried = false;
   const look = async (signal: AbortSignal) => {
@@ -29,7 +29,7 @@ export function setUpServerVersion(manager: Manager): ServerMinor {
         );
       }
     }
-    if (minor !== before?.minor) for (const listener of listeners) listener();
+    if (minor !== before?.minor) for (const listener of listeners) listener(before?.minor);
   };
   manager.everyReplica('server version', look, {
     everyMs: PERIOD_MS,

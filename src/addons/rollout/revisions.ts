@@ -41,7 +41,7 @@ const LACKS_RIGHT = / is forbidden: User .* cannot /;
 /** Sets up the history of the templates: every replica reads it, the leader writes it. */
 export function setUpRevisions(
   manager: Manager,
-  { template, namespaces, pods, decideOptions: { keys } }: Core,
+  { template, serverMinor, namespaces, pods, decideOptions: { keys } }: Core,
   { namespace, configmap }: RolloutOptions,
 ): TemplateRevisions {
   const objects = manager.informer(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
@@ -68,7 +68,9 @@ export function setUpRevisions(
   for (const informer of [objects, configMaps] as Informer<KubeObject>[])
     informer.addEventHandler({ onAdd: wake, onUpdate: wake, onDelete: wake });
   template.onAdopted(wake);
-  template.onProofsForgotten(() => proofs.again());
+  serverMinor.onChanged((before) => {
+    if (before !== undefined) proofs.again();
+  });
   const after = (signal: AbortSignal) => waitForSync([objects, configMaps, pods], signal);
   work.reconcile(upkeepReconcile(manager, { history, writer }, pods, keys), {
     keys: () => [KEY],

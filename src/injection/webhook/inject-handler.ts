@@ -73,13 +73,10 @@ export function createInjectHandler(options: InjectHandlerOptions): ReviewHandle
     const start = now();
     const record = (answer: InjectionAnswer) =>
       report(options, { request, milliseconds: now() - start, ...answer });
-    let answer: InjectionAnswer;
-    try {
-      answer = await answerRequest(request, signal);
-    } catch (err) {
+    const answer = await answerRequest(request, signal).catch((err: unknown) => {
       record({ decision: 'failed', reason: undefined, warnings: [], operations: [] });
       throw err;
-    }
+    });
     record(answer);
     return toAdmissionAnswer(answer);
   };

@@ -16,19 +16,15 @@ const KNOWN = { perSecond: 50, burst: 100 };
 /** Requests for unknown names, which any client can invent. They do not use up the budget above. */
 const UNKNOWN = { perSecond: 10, burst: 20 };
 
-/** Returns the settings of namespaces from one informer, and the version of the API server; starts nothing. */
+/**
+ * Returns the settings of namespaces from one informer, and the version of the API server; starts nothing. `own` is the
+ * namespace of the operator, whose configuration of Envoy other namespaces get.
+ */
 export function setUpNamespaces(
   manager: Manager,
-  {
-    keys,
-    serverMinor,
-    namespace: own,
-  }: {
-    readonly keys: Keys;
-    readonly serverMinor: () => number | undefined;
-    /** The namespace of the operator, whose configuration of Envoy other namespaces get. */
-    readonly namespace: string;
-  },
+  own: string,
+  keys: Keys,
+  serverMinor: () => number | undefined,
 ) {
   const { client, clock } = manager;
   const informer = manager.informer(NAMESPACES, { transform: namespaceSummary(keys) });

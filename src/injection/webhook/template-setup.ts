@@ -37,7 +37,6 @@ export function setUpTemplate(
   const current = () => informer.lister.get(key);
   const regarding = () => regardingOf(CONFIG_MAPS, current() ?? ref);
   const listeners: (() => void)[] = [];
-  const forgetListeners: (() => void)[] = [];
   const adopted = () => {
     for (const listener of listeners) listener();
   };
@@ -85,15 +84,11 @@ export function setUpTemplate(
     keys: () => (current() ? [key] : []),
     after,
   });
-  let provedBy = serverMinor.current();
-  serverMinor.onChanged(() => {
-    const before = provedBy;
-    provedBy = serverMinor.current();
+  serverMinor.onChanged((before) => {
     // At the start, the ConfigMap is proved anyway.
     if (before === undefined) return;
     dryRun.forget();
     prove();
-    for (const listener of forgetListeners) listener();
   });
   // Else the next replica that starts would create the default one for all.
   const create = restoreConfigMap({ client, lister: informer.lister, log, events }, () => {
@@ -106,8 +101,6 @@ export function setUpTemplate(
     dryRun,
     /** Calls the listener whenever other templates, or another strategy for them, come into use. */
     onAdopted: (listener: () => void): void => void listeners.push(listener),
-    /** Calls the listener whenever the dry run has forgotten all proofs, after an upgrade of the API server. */
-    onProofsForgotten: (listener: () => void): void => void forgetListeners.push(listener),
     /** Whether the ConfigMap was read and, if it exists, judged. */
     hasSynced: (): boolean => informer.hasSynced() && templates.isSettled,
   };

@@ -14,8 +14,8 @@ export interface ServerVersion {
 export interface ServerMinor {
   /** Undefined if it is unknown. */
   current(): number | undefined;
-  /** Calls the listener after each change. */
-  onChanged(listener: () => void): void;
+  /** Calls the listener after each change, with the minor version before. */
+  onChanged(listener: (before: number | undefined) => void): void;
 }
 
 /**

@@ -46,7 +46,8 @@ test('a template is proved at the start and after an upgrade of Kubernetes, and 
   } as unknown as KubeClient;
   const clock = new FakeClock();
   const manager = testManager({ client, clock, log: capturedLog().log });
-  let [minor, changed]: [number | undefined, () => void] = [undefined, () => undefined];
+  let minor: number | undefined;
+  let changed: (before?: number) => void = () => undefined;
   const template = setUpTemplate(manager, {
     ...{ namespace: 'home', configmap: 'envoy-initializer', keys: keysFor() },
     serverMinor: {
@@ -57,8 +58,9 @@ test('a template is proved at the start and after an upgrade of Kubernetes, and 
     },
   });
   const becomes = (version: number) => {
+    const before = minor;
     minor = version;
-    changed();
+    changed(before);
   };
   const stop = new AbortController();
   const running = manager.run(stop.signal);
@@ -125,7 +127,7 @@ test.each([
     const manager = testManager({ client, clock, log: capturedLog().log });
     const keys = keysFor('initializer.kubernetes.io/envoy');
     const pods = setUpPodCache(manager, keys);
-    setUpEnvoyConfiguration(manager, { namespace: 'home', keys, pods });
+    setUpEnvoyConfiguration(manager, 'home', keys, pods);
     const stop = new AbortController();
     const running = manager.run(stop.signal);
     await until(() => pods.hasSynced());
