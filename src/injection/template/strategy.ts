@@ -1,6 +1,6 @@
 import type { Findings, Parsed } from '../../util/diagnostic.ts';
 import { parseDuration } from '../../util/duration.ts';
-import { type JsonValue, own, ownString } from '../../util/json.ts';
+import { type JsonValue, own, withoutNulls } from '../../util/json.ts';
 import { checkYaml } from '../../util/yaml.ts';
 import { checkObject, type ObjectSchema, type Schema } from '../podspec/schema/schema.ts';
 
@@ -112,36 +112,35 @@ function parseShare(value: JsonValue): PodShare | undefined {
   return percent >= 1 && percent <= 100 ? { percent } : undefined;
 }
 
-/** The schema check guarantees the types. Defaults are those of docs/rollout.md. */
-function fromChecked(value: JsonValue): Strategy {
-  const [canary, breaker] = [own(value, 'canary'), own(value, 'breaker')];
-  const text = <T extends string>(of: JsonValue | undefined, key: string, otherwise: T) =>
-    (ownString(of, key) ?? otherwise) as T;
-  const number = (of: JsonValue | undefined, key: string, otherwise: number) => {
-    const given = own(of, key);
-    return typeof given === 'number' ? given : otherwise;
+/** What the schema check lets pass. */
+interface Given extends Partial<Pick<Strategy, 'mode' | 'perMinute' | 'singleReplica' | 'paused'>> {
+  readonly maxUnavailable?: number | string;
+  readonly canary?: Partial<CanaryScope> & { readonly hold?: string };
+  readonly breaker?: Partial<Pick<Strategy['breaker'], 'failures' | 'of'>> & {
+    readonly within?: string;
+    readonly [THEN]?: Strategy['breaker']['onHalt'];
   };
-  const of = number(breaker, 'of', 10);
+}
+
+/** Fills in the defaults, which are those of docs/rollout.md. */
+function fromChecked(value: JsonValue): Strategy {
+  const given = withoutNulls(value) as Given;
+  const { mode = 'new-pods', maxUnavailable = 1, perMinute = 60, singleReplica = 'leave', canary } = given;
+  const {
+    of = 10,
+    failures = Math.min(2, of),
+    within = '60s',
+    [THEN]: onHalt = 'stop',
+  } = given.breaker ?? {};
   return {
-    mode: text<Strategy['mode']>(value, 'mode', 'new-pods'),
-    maxUnavailable: parseShare(own(value, 'maxUnavailable') ?? 1) ?? { count: 1 },
-    perMinute: number(value, 'perMinute', 60),
-    singleReplica: text<Strategy['singleReplica']>(value, 'singleReplica', 'leave'),
-    canary:
-      canary == null
-        ? undefined
-        : {
-            namespaces: (own(canary, 'namespaces') ?? undefined) as CanaryScope['namespaces'],
-            percent: number(canary, 'percent', 0),
-            holdMs: parseDuration(text(canary, 'hold', '0s')) ?? 0,
-          },
-    breaker: {
-      failures: number(breaker, 'failures', Math.min(2, of)),
-      of,
-      withinMs: parseDuration(text(breaker, 'within', '60s')) ?? 0,
-      onHalt: text<Strategy['breaker']['onHalt']>(breaker, THEN, 'stop'),
+    ...{ mode, perMinute, singleReplica, paused: given.paused ?? false },
+    maxUnavailable: parseShare(maxUnavailable) ?? { count: 1 },
+    canary: canary && {
+      namespaces: canary.namespaces,
+      percent: canary.percent ?? 0,
+      holdMs: parseDuration(canary.hold ?? '0s') ?? 0,
     },
-    paused: own(value, 'paused') === true,
+    breaker: { failures, of, withinMs: parseDuration(within) ?? 0, onHalt },
   };
 }
 
