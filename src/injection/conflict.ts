@@ -180,8 +180,10 @@ function* mountConflicts({ all, template, isApp }: Context): Conflicts {
   for (const each of all) {
     const { list, container } = each;
     if (list === 'initContainers' || !isApp(container)) continue;
-    const findMount = placeFinder(container, 'volumeMounts', 'mountPath');
-    const findDevice = placeFinder(container, 'volumeDevices', 'devicePath');
+    const finderOf = (field: string, path: string) =>
+      finder(ownObjects(container, field), (item) => placeOf(ownString(item, path) ?? ''));
+    const findMount = finderOf('volumeMounts', 'mountPath');
+    const findDevice = finderOf('volumeDevices', 'devicePath');
     const at = pathOf(each);
     for (const mount of template.volumeMounts) {
       const place = placeOf(ownString(mount, 'mountPath') ?? '');
@@ -192,13 +194,4 @@ function* mountConflicts({ all, template, isApp }: Context): Conflicts {
       if (device) yield [`${at}.volumeDevices[devicePath=${ownString(device, 'devicePath')}]`, message];
     }
   }
-}
-
-/** Finds what the container has in this list at a place (`placeOf`). */
-function placeFinder(
-  container: JsonObject,
-  list: 'volumeMounts' | 'volumeDevices',
-  field: 'mountPath' | 'devicePath',
-): (place: string) => JsonObject | undefined {
-  return finder(ownObjects(container, list), (item) => placeOf(ownString(item, field) ?? ''));
 }

@@ -55,11 +55,9 @@ export class StatusBuilder {
   readonly #added: Partial<Record<Kind, string[]>> = {};
   readonly #overlaid: Record<string, JsonObject> = {};
   readonly #requests: Record<string, JsonValue> = {};
-  readonly #containers = new Set<string>();
 
   /** Records the name of an addition. */
   added(kind: Kind, name: string): void {
-    if (kind === 'containers' || kind === 'initContainers') this.#containers.add(name);
     this.#added[kind] ??= [];
     this.#added[kind].push(name);
   }
@@ -76,7 +74,7 @@ export class StatusBuilder {
 
   /** Whether a container comes from a template. */
   hasContainer(name: string): boolean {
-    return this.#containers.has(name) || Object.hasOwn(this.#overlaid, name);
+    return addedContainers({ added: this.#added }).includes(name) || Object.hasOwn(this.#overlaid, name);
   }
 
   build(templates: readonly Template[], before: Pod, after: Pod): Status {
@@ -97,20 +95,14 @@ export function appliedTemplate({ name, hash, shape }: Template): AppliedTemplat
 
 /** The text of the status annotation. Omits empty parts. */
 export function formatStatus(status: Status): string {
-  const { templates, added, overlaid, moved, requests, configs = {}, at, wasReady, restarts } = status;
-  const said = {
+  return JSON.stringify({
     version: VERSION,
-    templates,
-    added,
-    overlaid: unlessEmpty(overlaid),
-    moved: unlessEmpty(moved),
-    requests: unlessEmpty(requests),
-    configs: unlessEmpty(configs),
-    at,
-    wasReady,
-    restarts,
-  };
-  return JSON.stringify(said);
+    ...status,
+    overlaid: unlessEmpty(status.overlaid),
+    moved: unlessEmpty(status.moved),
+    requests: unlessEmpty(status.requests),
+    configs: unlessEmpty(status.configs ?? {}),
+  });
 }
 
 function unlessEmpty<T extends object>(object: T): T | undefined {

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, own, ownObjects } from '../util/json.ts';
+import { type JsonValue, own, ownObjects } from '../util/json.ts';
 
 /** The flags of `serve` that only take effect if the applied webhook configuration agrees. */
 export interface SelectionFlags {
@@ -14,7 +14,7 @@ export interface SelectionFlags {
  */
 export function configurationMismatches(configuration: unknown, flags: SelectionFlags): readonly string[] {
   const { annotation, initializerName, requireAnnotation } = flags;
-  const webhooks = isObject(configuration) ? ownObjects(configuration, 'webhooks') : [];
+  const webhooks = ownObjects(configuration, 'webhooks');
   const named = (name: string) => webhooks.find((webhook) => own(webhook, 'name') === name);
   const names = (field: JsonValue | undefined) => JSON.stringify(field ?? {}).includes(annotation);
   const [ofPods, ofNamespaces] = [named(initializerName), named(`namespace.${initializerName}`)];

@@ -150,8 +150,7 @@ function* flagAdvice(container: JsonObject, path: Path): Findings {
 const CAREFUL: JsonObject = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
 
 function* securityAdvice(spec: JsonObject, path: Path): Findings {
-  const context = own(spec, 'securityContext') as JsonObject | undefined;
-  const pod = { spec: { ...spec, securityContext: { ...CAREFUL, ...context } } };
+  const pod = { spec: { ...spec, securityContext: { ...CAREFUL, ...ownObject(spec, 'securityContext') } } };
   for (const level of ['baseline', 'restricted']) {
     const [first, ...more] = podSecurityViolations(pod, podSecurityOf({ [ENFORCE_LABEL]: level }));
     if (first === undefined) continue;

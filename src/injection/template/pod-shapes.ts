@@ -1,5 +1,5 @@
-import { type JsonObject, type JsonValue, own } from '../../util/json.ts';
-import { type Pod, specField } from '../podspec/pod.ts';
+import { type JsonObject, valueAt } from '../../util/json.ts';
+import type { Pod } from '../podspec/pod.ts';
 
 /** A setting of a pod that decides what the API server accepts in its containers and volumes. */
 export interface PodShape {
@@ -31,9 +31,8 @@ export interface IncompatibleShape {
   readonly message: string;
 }
 
-export function hasShape(pod: Pod, { path: [field, key], value }: PodShape): boolean {
-  const found: JsonValue | undefined = specField(pod, field);
-  return (key === undefined ? found : own(found, key)) === value;
+export function hasShape(pod: Pod, { path, value }: PodShape): boolean {
+  return valueAt(pod, ['spec', ...path]) === value;
 }
 
 /** The fields of the spec that give a pod the shape. */

@@ -1,11 +1,11 @@
 import {
   deepFreeze,
   hashOf,
-  isArray,
   isObject,
   type JsonObject,
   type JsonValue,
   own,
+  ownObject,
   ownObjects,
   withoutNulls,
 } from '../../util/json.ts';
@@ -27,19 +27,19 @@ export interface Template extends TemplateFields {
 }
 
 /** Prepares a template from valid content. */
-export function prepareTemplate(name: string, metadata: JsonValue, spec: JsonValue): Template {
-  const content = deepFreeze({ metadata: withoutNulls(metadata), spec: withoutNulls(spec) });
+export function prepareTemplate(name: string, metadata: JsonObject, spec: JsonObject): Template {
+  const content = deepFreeze(withoutNulls({ metadata, spec }));
   const fields = Object.fromEntries(
     (Object.keys(KINDS) as Kind[]).map((kind) => {
-      if (KINDS[kind].to !== 'map') return [kind, ownObjects(content.spec, kind)];
-      return [kind, own(isOfMetadata(kind) ? content.metadata : content.spec, kind) ?? {}];
+      const part = own(content, isOfMetadata(kind) ? 'metadata' : 'spec');
+      return [kind, KINDS[kind].to === 'map' ? ownObject(part, kind) : ownObjects(part, kind)];
     }),
   ) as unknown as TemplateFields;
   return Object.freeze({
     ...fields,
     name,
     hash: hashOf(content),
-    shape: shapeHash(content.metadata, content.spec),
+    shape: shapeHash(content),
     // What the API server makes of them.
     volumes: deepFreeze(
       fields.volumes.map((volume) =>
@@ -65,21 +65,14 @@ const AMOUNTS = ['limits', 'requests'];
  * sha256 in hex of what a template adds to a pod, without what a rollout changes in a running pod: images, cpu and
  * memory of containers. A pod can get another template in place only if both have the same shape.
  */
-function shapeHash(metadata: JsonValue, spec: JsonValue): string {
-  const fixed = isObject(spec)
-    ? { ...spec, ...blanked(spec, 'containers'), ...blanked(spec, 'initContainers') }
-    : spec;
-  return hashOf({ metadata, spec: fixed });
+function shapeHash(content: JsonValue): string {
+  const fixed: Record<string, JsonValue> = { ...ownObject(content, 'spec') };
+  for (const list of ['containers', 'initContainers'])
+    if (list in fixed) fixed[list] = ownObjects(fixed, list).map(withoutMutable);
+  return hashOf({ metadata: ownObject(content, 'metadata'), spec: fixed });
 }
 
-function blanked(spec: JsonObject, list: string): JsonObject {
-  const containers = own(spec, list);
-  return isArray(containers) ? { [list]: containers.map(withoutMutable) } : {};
-}
-
-function withoutMutable(container: JsonValue): JsonValue {
-  if (!isObject(container)) return container;
-  const { image: _, resources, ...rest } = container;
+function withoutMutable({ image: _, resources, ...rest }: JsonObject): JsonObject {
   if (!isObject(resources)) return rest;
   const fixed = Object.entries(resources)
     .map(([key, amounts]) => [key, AMOUNTS.includes(key) ? without(amounts, RESIZABLE) : amounts] as const)

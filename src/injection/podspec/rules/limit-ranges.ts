@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, own, ownObjects, ownString } from '../../../util/json.ts';
+import { type JsonObject, own, ownObjects, ownString } from '../../../util/json.ts';
 import { containers, initContainers, nameOf, type Pod, specField } from '../pod.ts';
 import { type Amounts, amountsOf, requestsOf, totalOf } from './pod-resources.ts';
 
@@ -106,6 +106,6 @@ function itemViolations(what: string, { requests, limits }: Usage, item: JsonObj
 
 /** The LimitRange in an object of the API. */
 export function limitRangeOf(object: unknown): LimitRange {
-  const [metadata, spec] = isObject(object) ? [own(object, 'metadata'), own(object, 'spec')] : [];
-  return { name: ownString(metadata, 'name') ?? '', limits: ownObjects(spec, 'limits') };
+  const name = ownString(own(object, 'metadata'), 'name') ?? '';
+  return { name, limits: ownObjects(own(object, 'spec'), 'limits') };
 }

@@ -5,7 +5,7 @@ import { suggest } from '../../../util/suggest.ts';
 import { parseQuantity } from '../quantity.ts';
 
 /** The type of a field. Any other name is a type of the same table. */
-type Scalar = 'string' | 'int32' | 'int64' | 'number' | 'boolean' | 'quantity' | 'int-or-string' | 'any';
+type Scalar = 'string' | 'int32' | 'int64' | 'boolean' | 'quantity' | 'int-or-string' | 'any';
 
 /** One field, as the Kubernetes OpenAPI and the API server's validation describe it. */
 export interface FieldSchema {
@@ -99,7 +99,6 @@ const SCALARS: Readonly<Record<string, readonly [is: (value: JsonValue) => boole
   boolean: [(value) => typeof value === 'boolean', 'true or false'],
   int32: [isInt32, 'a 32-bit number'],
   int64: [Number.isSafeInteger, 'a whole number'],
-  number: [(value) => typeof value === 'number', 'a number'],
   'int-or-string': [(value) => isInt32(value) || typeof value === 'string', 'a whole number or a string'],
   duration: [
     (value) => typeof value === 'string' && parseDuration(value) !== undefined,
