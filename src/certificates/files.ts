@@ -59,15 +59,9 @@ function parsed<T>(problem: string, read: () => T): T {
  */
 export function followFiles<T>(
   manager: Pick<Manager, 'everyReplica' | 'log'>,
-  {
-    files,
-    load,
-    use,
-  }: {
-    readonly files: readonly string[];
-    readonly load: () => Promise<T>;
-    readonly use: (content: T) => void;
-  },
+  files: readonly string[],
+  load: () => Promise<T>,
+  use: (content: T) => void,
 ): () => string | undefined {
   const { log } = manager;
   const name = files.join(', ');

@@ -77,11 +77,9 @@ const RECHECK_MS = 3_600_000;
  * The leader's part: renews the certificates and keeps the caBundle in sync. Takes at most one step of each kind. Its
  * writes trigger the next reconcile through the caches.
  */
-export function certificateKeeper(
-  options: CertificateKeeperOptions,
-): (signal: AbortSignal) => Promise<Result> {
+export function certificateKeeper(options: CertificateKeeperOptions) {
   const { secret, trust } = options;
-  return async (signal) => {
+  return async (signal: AbortSignal): Promise<Result> => {
     // The order matters: see CaBundle.
     const seen = trust.observe();
     const stored = await secret.read(signal);

@@ -28,12 +28,9 @@ export interface CertificateOptions {
 export function setUpCertificates(manager: Manager, options: CertificateOptions): void {
   const { namespace, tlsCertFile, tlsKeyFile, tlsCaFile: caFile, clientCaFile, webhookUrl } = options;
   if (clientCaFile !== undefined) {
-    const problem = followFiles(manager, {
-      files: [clientCaFile],
-      load: () => loadClientAuthorities(clientCaFile),
-      use: (authorities) => manager.webhooks.setClientAuthorities(authorities),
-    });
-    manager.addReadyz('client-authorities', problem);
+    const load = () => loadClientAuthorities(clientCaFile);
+    const use = (authorities: string) => manager.webhooks.setClientAuthorities(authorities);
+    manager.addReadyz('client-authorities', followFiles(manager, [clientCaFile], load, use));
   }
   const metrics = certificateMetrics(manager.registry);
   if (tlsCertFile !== undefined && tlsKeyFile !== undefined) {
@@ -59,19 +56,17 @@ function setUpProvidedCertificates(
   const trust = setUpWebhookTrust(manager, namespace, defaultLifetimes.settleMs);
   let served: { readonly chain: readonly Certificate[]; readonly bundle: string | undefined } | undefined;
   const { certFile, keyFile, caFile } = files;
-  const problem = followFiles(manager, {
-    files: [certFile, keyFile, ...(caFile === undefined ? [] : [caFile])],
-    async load() {
-      const pair = await loadKeyPair(files);
-      return { pair, bundle: caFile && (await loadAuthorities(caFile, pair.cert)) };
-    },
-    use({ pair, bundle }) {
-      webhooks.setKeyPair(pair);
-      served = { chain: readCertificates(pair.cert), bundle };
-      const [leaf] = served.chain;
-      if (leaf) metrics.expires('serving', leaf.notAfter / 1000);
-      trust.wake();
-    },
+  const paths = [certFile, keyFile, ...(caFile === undefined ? [] : [caFile])];
+  const load = async () => {
+    const pair = await loadKeyPair(files);
+    return { pair, bundle: caFile && (await loadAuthorities(caFile, pair.cert)) };
+  };
+  const problem = followFiles(manager, paths, load, ({ pair, bundle }) => {
+    webhooks.setKeyPair(pair);
+    served = { chain: readCertificates(pair.cert), bundle };
+    const [leaf] = served.chain;
+    if (leaf) metrics.expires('serving', leaf.notAfter / 1000);
+    trust.wake();
   });
   trust.leader(async (signal) => {
     const seen = trust.observe() ?? [];
