@@ -1,6 +1,6 @@
 import { keysFor } from '../../injection/keys.ts';
 import { namespaceOf, type PodSite, podSites } from '../../injection/podspec/workload.ts';
-import { TemplateDryRun } from '../../injection/webhook/template-dry-run.ts';
+import { templateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import { ifFound, ifReadable, isNotFound } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -138,7 +138,7 @@ async function reportLive(
   const { requireAnnotation, operatorNamespace } = options;
   const keys = keysFor(options.annotation);
   const decideOptions = { keys, requireAnnotation, operatorNamespace };
-  const dryRun = new TemplateDryRun({ client, clock: systemClock, keys, namespace: byDefault });
+  const dryRun = templateDryRun(client, systemClock, keys, byDefault);
   const objects = namespaceObjects(client, options.operatorNamespace);
   const reports: CheckReport[] = [];
   for (const site of sites) {

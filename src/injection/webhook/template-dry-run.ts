@@ -30,14 +30,6 @@ type Verdict = { readonly refused: readonly string[] } | { readonly doubt: strin
 
 type Client = Pick<KubeClient, 'request'>;
 
-export interface TemplateDryRunOptions {
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly keys: Keys;
-  /** The namespace of the dry runs: the operator's own. */
-  readonly namespace: string;
-}
-
 /** The API server waits 5 s for the answer to a review. */
 const REVIEW_MS = 3_000;
 /** Dry runs for reviews, which anyone may send. */
@@ -51,45 +43,30 @@ const UNREADABLE = /strict decoding error|cannot be handled as a Pod/;
 /** The annotation by which the LimitRanger plugin says that it has set defaults. */
 const LIMIT_RANGER = 'kubernetes.io/limit-ranger';
 
+export type TemplateDryRun = ReturnType<typeof templateDryRun>;
+
 /**
- * Asks the API server, by dry runs, whether it accepts pods with a template: a plain pod, and one of each shape. A template is
- * only blamed for what validation says about a pod, if the same pod is accepted without it.
+ * Asks the API server, by dry runs in the namespace, whether it accepts pods with a template: a plain pod, and one of each
+ * shape. A template is only blamed for what validation says about a pod, if the same pod is accepted without it.
  */
-export class TemplateDryRun {
-  readonly #options: TemplateDryRunOptions;
-  readonly #reviewClient: Client;
-  #proved = new LruMap<string, DryRunResult>(REMEMBERED);
+export function templateDryRun(client: Client, clock: Clock, keys: Keys, namespace: string) {
+  const budget = new TokenBucket({ clock, ...REVIEW_DRY_RUNS });
+  const reviewClient: Client = {
+    async request(...call) {
+      if (!budget.tryTake())
+        throw new Error('too many templates are under review: this one is tested when it is adopted');
+      return await client.request(...call);
+    },
+  };
+  let remembered = new LruMap<string, DryRunResult>(REMEMBERED);
 
-  constructor(options: TemplateDryRunOptions) {
-    this.#options = options;
-    const { clock, client } = options;
-    const budget = new TokenBucket({ clock, ...REVIEW_DRY_RUNS });
-    this.#reviewClient = {
-      async request(...call) {
-        if (!budget.tryTake())
-          throw new Error('too many templates are under review: this one is tested when it is adopted');
-        return await client.request(...call);
-      },
-    };
-  }
-
-  /** Forgets all proofs, also those that are under way: another version of the API server may see it otherwise. */
-  forget(): void {
-    this.#proved = new LruMap(REMEMBERED);
-  }
-
-  /** As `prove`, for a review: anyone may send reviews, so time and requests are limited. */
-  review(set: TemplateSet, signal: AbortSignal): Promise<DryRunResult> {
-    return this.#prove(this.#reviewClient, set, REVIEW_MS, signal);
-  }
-
-  /** Proves the templates, one request at a time, within the given milliseconds. Rejects only when the signal aborts. */
-  prove(set: TemplateSet, ms: number, signal: AbortSignal): Promise<DryRunResult> {
-    return this.#prove(this.#options.client, set, ms, signal);
-  }
-
-  async #prove(client: Client, set: TemplateSet, ms: number, signal: AbortSignal): Promise<DryRunResult> {
-    const proved = this.#proved;
+  async function proveBy(
+    asker: Client,
+    set: TemplateSet,
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<DryRunResult> {
+    const proved = remembered;
     const known = proved.get(set.hash);
     // The strategy needs no proof, and is not part of the hash.
     if (known) return { ...known, set: { ...known.set, rollout: set.rollout } };
@@ -100,7 +77,7 @@ export class TemplateDryRun {
       templates.set(name, { ...template, incompatibleShapes: [] });
     const run = async (bounded: AbortSignal) => {
       const refusedOf = async (name: string, shape?: PodShape) => {
-        const verdict = await this.#judge(client, set, name, shape, bounded);
+        const verdict = await judge(asker, set, name, shape, bounded);
         if ('refused' in verdict) return verdict.refused;
         doubts.add(verdict.doubt);
         return undefined;
@@ -128,7 +105,7 @@ export class TemplateDryRun {
       }
     };
     try {
-      await withTimeout(this.#options.clock, ms, signal, run, 'proof');
+      await withTimeout(clock, ms, signal, run, 'proof');
     } catch (error) {
       signal.throwIfAborted();
       doubts.add(toError(error).message);
@@ -139,15 +116,14 @@ export class TemplateDryRun {
   }
 
   /** What the API server refuses in a pod of this shape because of the template. */
-  async #judge(
-    client: Client,
+  async function judge(
+    asker: Client,
     set: TemplateSet,
     template: string,
     shape: PodShape | undefined,
     signal: AbortSignal,
   ): Promise<Verdict> {
-    const { keys, namespace } = this.#options;
-    const ask = (pod: JsonObject) => dryRunPod(client, namespace, pod, signal);
+    const ask = (pod: JsonObject) => dryRunPod(asker, namespace, pod, signal);
     const key = templateKey(template);
     const trial = trialPod(set, template, keys, shape);
     if ('obstacle' in trial) return { doubt: `a plain pod does not get ${key}: ${trial.obstacle}` };
@@ -159,13 +135,22 @@ export class TemplateDryRun {
     const refused = errorOf(plain);
     const withTemplate = `with template ${key}: ${error.message}`;
     if (refused)
-      return {
-        doubt: `the API server refuses even a plain pod: ${refused.message}; ${withTemplate}`,
-      };
+      return { doubt: `the API server refuses even a plain pod: ${refused.message}; ${withTemplate}` };
     if (plain.accepted && isObject(plain.pod) && annotation(plain.pod, LIMIT_RANGER) !== undefined)
       return { doubt: `a LimitRange changes the pods in namespace ${namespace}; ${withTemplate}` };
     return { refused: refusedFields(trial.pod, error) };
   }
+
+  return {
+    /** Forgets all proofs, also those that are under way: another version of the API server may see it otherwise. */
+    forget(): void {
+      remembered = new LruMap(REMEMBERED);
+    },
+    /** As `prove`, for a review: anyone may send reviews, so time and requests are limited. */
+    review: (set: TemplateSet, signal: AbortSignal) => proveBy(reviewClient, set, REVIEW_MS, signal),
+    /** Proves the templates, one request at a time, within the given milliseconds. Rejects only when the signal aborts. */
+    prove: (set: TemplateSet, ms: number, signal: AbortSignal) => proveBy(client, set, ms, signal),
+  };
 }
 
 /** What the author of the templates should know, although they can be used: one line each. */

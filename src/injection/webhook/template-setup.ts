@@ -9,7 +9,7 @@ import type { Keys } from '../keys.ts';
 import { DEFAULT_TEMPLATE_YAML } from './default-template.ts';
 import { LiveTemplates } from './live-templates.ts';
 import { templateMetrics } from './metrics.ts';
-import { TemplateDryRun } from './template-dry-run.ts';
+import { templateDryRun } from './template-dry-run.ts';
 
 export interface TemplateOptions {
   readonly namespace: string;
@@ -40,7 +40,7 @@ export function setUpTemplate(
   const adopted = () => {
     for (const listener of listeners) listener();
   };
-  const dryRun = new TemplateDryRun({ client, clock, keys, namespace });
+  const dryRun = templateDryRun(client, clock, keys, namespace);
   const templates = new LiveTemplates({
     configMap: key,
     current,

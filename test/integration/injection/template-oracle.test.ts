@@ -4,7 +4,7 @@ import { keysFor } from '../../../src/injection/keys.ts';
 import { POD_SHAPES, shapeFields } from '../../../src/injection/template/pod-shapes.ts';
 import { parseTemplateConfigMap, type TemplateSet } from '../../../src/injection/template/template-set.ts';
 import { createTemplateHandler } from '../../../src/injection/webhook/config-map-handlers.ts';
-import { TemplateDryRun } from '../../../src/injection/webhook/template-dry-run.ts';
+import { templateDryRun } from '../../../src/injection/webhook/template-dry-run.ts';
 import { NAMESPACES } from '../../../src/kube/api/core-resources.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { type DryRun, dryRunPod } from '../../../src/kube/client/dry-run.ts';
@@ -54,7 +54,7 @@ async function adopted(
   const data = { config: JSON.stringify(template) };
   const parsed = parseTemplateConfigMap(data);
   if ('faults' in parsed) return 'lint';
-  const dryRun = new TemplateDryRun({ client, clock: systemClock, keys, namespace: HOME });
+  const dryRun = templateDryRun(client, systemClock, keys, HOME);
   const handler = createTemplateHandler({
     namespace: HOME,
     configMap: 'template',

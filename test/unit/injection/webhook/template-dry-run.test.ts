@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { nameOf } from '../../../../src/injection/podspec/pod.ts';
-import { TemplateDryRun } from '../../../../src/injection/webhook/template-dry-run.ts';
+import { templateDryRun } from '../../../../src/injection/webhook/template-dry-run.ts';
 import { apiErrorFrom, TransportError } from '../../../../src/kube/api/api-error.ts';
 import type { RequestOptions } from '../../../../src/kube/client/rest-client.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
@@ -32,7 +32,7 @@ function setUp(answer: Answer) {
       return await answer(pod, options.signal);
     },
   };
-  const dryRun = new TemplateDryRun({ client, clock, keys: keysFor(), namespace: 'ours' });
+  const dryRun = templateDryRun(client, clock, keysFor(), 'ours');
   const { signal } = new AbortController();
   const prove = async (texts: Record<string, string>) => {
     const { set, faults, inconclusive } = await dryRun.prove(templateSet(texts), 1_000, signal);
