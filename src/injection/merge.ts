@@ -58,8 +58,7 @@ export function mergeTemplate(patch: PodPatchBuilder, template: Template, contex
   addSidecars(patch, sidecars, context);
   if (APP_KINDS.some((kind) => template[kind].length > 0)) addToApps(patch, isApp, template, context);
   addToSpec(patch, template, context);
-  for (const kind of MAP_KINDS)
-    addFields(patch, [isOfMetadata(kind) ? 'metadata' : 'spec', kind], template[kind], kind, context);
+  for (const kind of MAP_KINDS) addFields(patch, kind, template[kind], context.status);
   return { ignored };
 }
 
@@ -126,21 +125,16 @@ function addToSpec(patch: PodPatchBuilder, template: Template, { status }: Merge
   }
 }
 
-function addFields(
-  patch: PodPatchBuilder,
-  path: readonly [string, string],
-  fields: JsonObject,
-  kind: Kind,
-  { status }: MergeContext,
-): void {
+function addFields(patch: PodPatchBuilder, kind: Kind, fields: JsonObject, status: StatusBuilder): void {
+  const part = isOfMetadata(kind) ? 'metadata' : 'spec';
   const annotations = Object.keys(ownObject(own(patch.pod, 'metadata'), 'annotations'));
   const isScraped = kind === 'annotations' && annotations.some((key) => key.startsWith(SCRAPING));
   for (const [key, value] of Object.entries(fields)) {
     if (isScraped && key.startsWith(SCRAPING)) continue;
-    const current = own(own(own(patch.pod, path[0]), path[1]), key) ?? [];
+    const current = own(own(own(patch.pod, part), kind), key) ?? [];
     // Kubernetes treats an empty list as absent.
     if (!isArray(current) || current.length > 0 || saysSeccomp(patch.pod, kind, key)) continue;
-    patch.set(path, key, value);
+    patch.set([part, kind], key, value);
     status.added(kind, key);
   }
 }

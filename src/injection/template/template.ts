@@ -52,9 +52,8 @@ export function prepareTemplate(name: string, metadata: JsonObject, spec: JsonOb
 }
 
 function uniqueNames(list: readonly JsonObject[]): readonly JsonObject[] {
-  const names = list.map((item) => own(item, 'name'));
-  const first = new Map(names.map((name, at) => [name, at] as const).reverse());
-  return list.filter((_, at) => first.get(names[at]) === at);
+  const byName = Map.groupBy(list, (item) => own(item, 'name'));
+  return [...byName.values()].flatMap((same) => same.slice(0, 1));
 }
 
 /** The resources that the kubelet can change in a running pod (KEP-1287). */
