@@ -46,10 +46,10 @@ export type Core = ReturnType<typeof setUpCore>;
 
 /** Sets up what all features of injection share. */
 export function setUpCore(manager: Manager, options: OperatorOptions) {
-  const { namespace, annotation, requireAnnotation } = options;
+  const { namespace, configmap, annotation, requireAnnotation } = options;
   const keys = keysFor(annotation);
   const serverMinor = setUpServerVersion(manager);
-  const template = setUpTemplate(manager, { ...options, keys, serverMinor });
+  const template = setUpTemplate(manager, namespace, configmap, keys, serverMinor);
   const namespaces = setUpNamespaces(manager, namespace, keys, serverMinor.current);
   const pods = setUpPodCache(manager, keys);
   const decideOptions: DecideOptions = { keys, requireAnnotation, operatorNamespace: namespace };

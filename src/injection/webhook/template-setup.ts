@@ -11,24 +11,19 @@ import { LiveTemplates } from './live-templates.ts';
 import { templateMetrics } from './metrics.ts';
 import { templateDryRun } from './template-dry-run.ts';
 
-export interface TemplateOptions {
-  readonly namespace: string;
-  /** The name of the ConfigMap. */
-  readonly configmap: string;
-  readonly keys: Keys;
-  readonly serverMinor: ServerMinor;
-}
-
 /** The current templates, kept in sync with their ConfigMap. */
 export type TemplateSetup = ReturnType<typeof setUpTemplate>;
 
 /**
- * Watches and proves the ConfigMap on every replica, also after an upgrade of the API server. Creates it if it does not
- * exist: with the templates in use, else with the default one.
+ * Watches and proves the ConfigMap of this name on every replica, also after an upgrade of the API server. Creates it if
+ * it does not exist: with the templates in use, else with the default one.
  */
 export function setUpTemplate(
   manager: Manager,
-  { namespace, configmap: name, keys, serverMinor }: TemplateOptions,
+  namespace: string,
+  name: string,
+  keys: Keys,
+  serverMinor: ServerMinor,
 ) {
   const { client, clock, log, events } = manager;
   const metrics = templateMetrics(manager.registry);

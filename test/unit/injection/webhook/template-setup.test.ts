@@ -48,13 +48,10 @@ test('a template is proved at the start and after an upgrade of Kubernetes, and 
   const manager = testManager({ client, clock, log: capturedLog().log });
   let minor: number | undefined;
   let changed: (before?: number) => void = () => undefined;
-  const template = setUpTemplate(manager, {
-    ...{ namespace: 'home', configmap: 'envoy-initializer', keys: keysFor() },
-    serverMinor: {
-      current: () => minor,
-      onChanged(listener) {
-        changed = listener;
-      },
+  const template = setUpTemplate(manager, 'home', 'envoy-initializer', keysFor(), {
+    current: () => minor,
+    onChanged(listener) {
+      changed = listener;
     },
   });
   const becomes = (version: number) => {
