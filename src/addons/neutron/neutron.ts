@@ -1,5 +1,5 @@
 import { keyOf } from '../../kube/api/object.ts';
-import { rangesOf, type Subnet, subnetOf } from '../../networks/api/subnet.ts';
+import { rangesOf, recordedSubnet, type Subnet, sameSubnet, subnetOf } from '../../networks/api/subnet.ts';
 import type { Network } from '../../networks/api/types.ts';
 import { attachmentWith } from '../../networks/multus/attachment.ts';
 import type {
@@ -15,22 +15,13 @@ import type {
 } from '../../networks/providers.ts';
 import { parseRange } from '../../networks/ranges/cidr.ts';
 import type { NeutronApi } from './client.ts';
-import { addressUse, realised } from './findings.ts';
 import type { Owner } from './marker.ts';
 import { isGone, isInUse, isStaleRevision, isUnavailable, NotConfiguredError } from './openstack/error.ts';
-import {
-  type Action,
-  actionsFor,
-  deletionOf,
-  disownmentOf,
-  type Found,
-  keptOf,
-  shapeOfFound,
-} from './plan.ts';
+import { type Action, actionsFor, deletionOf, disownmentOf, keptOf, shapeOfFound } from './plan.ts';
 import { ovsConfig } from './pods/port-plan.ts';
 import type { NeutronPodPorts } from './pods/ports.ts';
-import { namePorts, usersOf } from './ports.ts';
-import { NEUTRON_PORTS } from './resources.ts';
+import { addressUse, namePorts, poolCapacity, usersOf } from './ports.ts';
+import { type Found, NEUTRON_PORTS } from './resources.ts';
 import type { NeutronStore } from './store.ts';
 
 export interface NeutronOptions {
@@ -39,16 +30,11 @@ export interface NeutronOptions {
   readonly store: NeutronStore;
   /** The UID of the namespace kube-system, which distinguishes the networks of clusters. */
   readonly clusterId: (signal: AbortSignal) => Promise<string>;
-  /** Without it, pods cannot attach. */
-  readonly attaching?: Attaching | undefined;
-}
-
-/** How pods attach to networks of Neutron. */
-export interface Attaching {
-  readonly definitions: Definitions;
+  /** Whether pods can attach, with these definitions and ports. */
   readonly attachesPods: boolean;
-  readonly usageOf?: ((network: Network) => Usage) | undefined;
-  readonly ports?: NeutronPodPorts;
+  readonly definitions: Definitions;
+  readonly ports: Pick<NeutronPodPorts, 'attach' | 'refusalOn'>;
+  readonly usageOf: (network: Network) => Usage;
 }
 
 /** The retry interval if Neutron does not answer, or ports block a change. */
@@ -70,11 +56,10 @@ export class NeutronProvider implements Provider {
   readonly #store: NeutronStore;
 
   constructor(options: NeutronOptions) {
-    const { store, attaching } = options;
-    this.attachesPods = attaching?.attachesPods ?? false;
-    this.ports = this.attachesPods ? attaching?.ports : undefined;
+    this.attachesPods = options.attachesPods;
+    this.ports = options.attachesPods ? options.ports : undefined;
     this.#options = options;
-    this.#store = store;
+    this.#store = options.store;
   }
 
   /** Accepts everything that the CRD's rules allow: only Neutron knows its own limits. */
@@ -93,14 +78,9 @@ export class NeutronProvider implements Provider {
     if (!this.#store.hasListed()) return undefined;
     const { allocated, total } = addressUse(found);
     if (!this.attachesPods) return { pods: [], allocated };
-    const { usageOf, ports } = this.#options.attaching ?? {};
-    const refusal = ports?.refusalOn(network);
-    const { pods = [], nodes } = usageOf?.(network) ?? {};
-    return {
-      ...{ pods, allocated, total },
-      ...(nodes && { nodes }),
-      ...(refusal !== undefined && { refusal }),
-    };
+    const { usageOf, ports } = this.#options;
+    const refusal = ports.refusalOn(network);
+    return { ...usageOf(network), allocated, total, ...(refusal !== undefined && { refusal }) };
   }
 
   async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured> {
@@ -116,8 +96,8 @@ export class NeutronProvider implements Provider {
   }
 
   async remove(network: Network, { retain }: { retain: boolean }, signal: AbortSignal): Promise<Removal> {
-    const definition = await this.#options.attaching?.definitions.remove(network, retain, signal);
-    if (definition?.kind === 'blocked') return definition;
+    const definition = await this.#options.definitions.remove(network, retain, signal);
+    if (definition.kind === 'blocked') return definition;
     try {
       await this.#store.refreshed(signal);
       return await this.removeOf(await this.#ownerOf(network, signal), retain, signal);
@@ -130,7 +110,7 @@ export class NeutronProvider implements Provider {
     }
   }
 
-  /** Does nothing: the NeutronGarbageCollector finds leftovers by their mark. */
+  /** Does nothing: neutronCheck finds leftovers by their mark. */
   async release(): Promise<void> {}
 
   /** Deletes the networks with this owner's mark; with `retain`, removes only the marks. */
@@ -185,11 +165,10 @@ export class NeutronProvider implements Provider {
 
   /** Writes the definition with which pods attach. */
   async #attachable(network: Network, made: Realised, signal: AbortSignal): Promise<Ensured> {
-    const definitions = this.#options.attaching?.definitions;
-    if (!definitions || !this.attachesPods) return made;
+    if (!this.attachesPods) return made;
     const mtu = keptOf(this.#store.known(network.metadata.uid ?? ''))?.network.mtu;
     const wanted = attachmentWith(network, ovsConfig(network, mtu));
-    const change = await definitions.ensure(network, wanted, signal);
+    const change = await this.#options.definitions.ensure(network, wanted, signal);
     if (typeof change === 'object') return change;
     return made.change === 'none' ? { ...made, change } : made;
   }
@@ -240,4 +219,26 @@ function notReady(reason: string, message: string): NotReady {
 
 function blocked(message: string): Removal {
   return { kind: 'blocked', message, retryAfterMs: RETRY_MS };
+}
+
+/** The result for a network that matches the spec after these calls. */
+function realised(
+  network: Network,
+  { network: real, subnets }: Found,
+  shape: Subnet,
+  done: readonly Action[],
+): Realised {
+  const change = done.length === 0 ? 'none' : changeOf(network, done);
+  const capacities = rangesOf(shape).map(({ cidr }) =>
+    poolCapacity(subnets.filter((subnet) => subnet.cidr === cidr).flatMap(({ pools }) => pools)),
+  );
+  return { kind: 'ready', change, capacity: Math.min(...capacities), externalID: real.id };
+}
+
+/** Whether the calls applied the spec, or undid a change of another client. */
+function changeOf(network: Network, done: readonly Action[]): Realised['change'] {
+  const recorded = recordedSubnet(network);
+  if (!recorded) return 'created';
+  if (done.some(({ kind }) => kind === 'createNetwork')) return 'restored';
+  return sameSubnet(recorded, subnetOf(network.spec)) ? 'restored' : 'updated';
 }

@@ -4,20 +4,13 @@ import { descriptionOf, isOwnTag, MANAGED_TAG, type Owner, RETAIN_TAG, uidTag } 
 import { holds, namePorts, poolsAround, usersOf } from './ports.ts';
 import {
   type Collection,
+  type Found,
   NEUTRON_NETWORKS,
   NEUTRON_SUBNETS,
   type NeutronNetwork,
   type NeutronPort,
   type NeutronSubnet,
-  type SubnetToCreate,
 } from './resources.ts';
-
-/** One of the operator's networks in Neutron, with its subnets and ports. */
-export interface Found {
-  readonly network: NeutronNetwork;
-  readonly subnets: readonly NeutronSubnet[];
-  readonly ports: readonly NeutronPort[];
-}
 
 export interface Wanted {
   readonly owner: Owner;
@@ -160,7 +153,7 @@ function subnetActions({ network, subnets, ports }: Found, wanted: Wanted): read
   return [...deletions, ...changes];
 }
 
-function subnetFor(network: NeutronNetwork, owner: Owner, { cidr, gateway }: GatewayRange): SubnetToCreate {
+function subnetFor(network: NeutronNetwork, owner: Owner, { cidr, gateway }: GatewayRange) {
   return {
     network_id: network.id,
     name: owner.key,
@@ -168,6 +161,7 @@ function subnetFor(network: NeutronNetwork, owner: Owner, { cidr, gateway }: Gat
     ip_version: isSix(cidr) ? 6 : 4,
     cidr,
     gateway_ip: gateway,
+    // Clients configure the addresses of their ports.
     enable_dhcp: false,
   };
 }

@@ -1,7 +1,8 @@
 import ipaddr from 'ipaddr.js';
-import { addressAt, bitsOf, formatAddress, numberOf } from '../../networks/ranges/cidr.ts';
+import type { Usage } from '../../networks/providers.ts';
+import { addressAt, bitsOf, formatAddress, numberOf, spanOf } from '../../networks/ranges/cidr.ts';
 import { listed } from '../../util/clip.ts';
-import type { AddressPool, NeutronPort, NeutronSubnet } from './resources.ts';
+import type { AddressPool, Found, NeutronPort, NeutronSubnet } from './resources.ts';
 
 /**
  * Owners of ports that Neutron creates and deletes automatically (neutron/common/_constants.py
@@ -41,20 +42,16 @@ export function holds({ owner, addresses }: NeutronPort, { id }: NeutronSubnet, 
  */
 export function poolsAround(cidr: string, gateway: string): readonly AddressPool[] {
   const [address, prefixLength] = ipaddr.parseCIDR(cidr);
-  const bits = bitsOf(address);
-  const network = numberOf(address);
-  const first = network + 1n;
-  const last = network + (1n << BigInt(bits - prefixLength)) - (bits === 32 ? 2n : 1n);
+  const [network, end] = spanOf({ address, prefixLength });
   const between = numberOf(ipaddr.parse(gateway));
-  return [
-    [first, between - 1n],
-    [between + 1n, last],
-  ]
-    .filter(([start = 0n, end = 0n]) => start <= end)
-    .map(([start = 0n, end = 0n]) => ({
-      start: formatAddress(addressAt(start, bits)),
-      end: formatAddress(addressAt(end, bits)),
-    }));
+  const pools = [
+    { first: network + 1n, last: between - 1n },
+    { first: between + 1n, last: address.kind() === 'ipv4' ? end - 1n : end },
+  ];
+  const textOf = (number: bigint) => formatAddress(addressAt(number, bitsOf(address)));
+  return pools
+    .filter(({ first, last }) => first <= last)
+    .map(({ first, last }) => ({ start: textOf(first), end: textOf(last) }));
 }
 
 /** The number of addresses in the pools, at most 2^53 - 1, the largest integer that is exact in JSON. */
@@ -66,4 +63,20 @@ export function poolCapacity(pools: readonly AddressPool[]): number {
       0n,
     );
   return total > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Math.max(Number(total), 0);
+}
+
+/** The addresses in use and in the pools, of the family with fewer free ones: a pod has one of each. */
+export function addressUse(found: readonly Found[]): Required<Pick<Usage, 'allocated' | 'total'>> {
+  const subnets = found.flatMap((each) => each.subnets);
+  const addresses = found.flatMap(({ ports }) => ports.flatMap((port) => port.addresses));
+  const uses = [true, false].map((isSix) => ({
+    allocated: addresses.filter(({ address }) => address.includes(':') === isSix).length,
+    total: poolCapacity(
+      subnets.filter(({ cidr }) => cidr.includes(':') === isSix).flatMap(({ pools }) => pools),
+    ),
+  }));
+  const [scarcer] = uses
+    .filter(({ total }) => total > 0)
+    .sort((a, b) => a.total - a.allocated - (b.total - b.allocated));
+  return scarcer ?? { allocated: addresses.length, total: 0 };
 }

@@ -84,6 +84,13 @@ export const NEUTRON_PORTS = collection('port', {
 });
 export type NeutronPort = ReturnType<typeof NEUTRON_PORTS.decode>;
 
+/** One of the operator's networks in Neutron, with its subnets and ports. */
+export interface Found {
+  readonly network: NeutronNetwork;
+  readonly subnets: readonly NeutronSubnet[];
+  readonly ports: readonly NeutronPort[];
+}
+
 /** Checks IDs, because they become parts of paths. */
 function idIn(item: JsonObject, key: string): string {
   const value = ownString(item, key);
@@ -116,25 +123,3 @@ function unusable(expected: string, got: unknown): UnusableAnswerError {
 
 /** Matches resources with all of these values; several values of one key are alternatives. */
 export type Filter = Readonly<Record<string, string | readonly string[]>>;
-
-export interface SubnetToCreate {
-  readonly network_id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly ip_version: 4 | 6;
-  readonly cidr: string;
-  readonly gateway_ip: string;
-  /** Clients configure the addresses of their ports. */
-  readonly enable_dhcp: false;
-}
-
-export interface PortToCreate {
-  readonly network_id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly device_id: string;
-  readonly device_owner: string;
-  readonly fixed_ips?: readonly { readonly ip_address: string }[];
-  readonly mac_address?: string;
-  readonly security_groups?: readonly string[];
-}

@@ -5,9 +5,9 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { SECONDS_BUCKETS } from '../../kube/prometheus/index.ts';
 import { aborted } from '../../kube/util/waits.ts';
-import type { Provider, ProviderContext, SetUpProvider } from '../../networks/providers.ts';
+import type { ProviderContext, SetUpProvider } from '../../networks/providers.ts';
 import { NeutronConnection } from './connection.ts';
-import { NeutronGarbageCollector, type NeutronMetrics } from './garbage-collector.ts';
+import { type NeutronMetrics, neutronCheck } from './garbage-collector.ts';
 import { NeutronProvider } from './neutron.ts';
 import type { HttpMetrics } from './openstack/http.ts';
 import { PortGarbageCollector, type PortGarbageCollectorOptions } from './pods/port-garbage-collector.ts';
@@ -25,69 +25,64 @@ export interface NeutronOptions {
   readonly neutronPods: boolean;
 }
 
-export function neutron(options: NeutronOptions): SetUpProvider {
-  return (manager, context) => setUpNeutron(manager, options, context);
-}
-
 /** The provider neutron, kept in step with its Secret on every replica; the leader looks after Neutron. */
-function setUpNeutron(
-  manager: Manager,
-  { neutronSecret: name, neutronPods: attachesPods }: NeutronOptions,
-  context: ProviderContext,
-): Provider {
-  const { namespace, networks, enqueueAll, after } = context;
-  const { client, registry, clock, log } = manager;
-  const secretName = `${namespace}/${name}`;
-  const metrics = neutronMetrics(registry);
-  const connection = new NeutronConnection({
-    clock,
-    secretName,
-    metrics,
-    guard: manager.assertLeading,
-    onChange(problem) {
-      store.reset();
-      if (problem === undefined) log.info({ secret: secretName }, 'OpenStack credentials read');
-      // Without a Secret, most clusters do not use OpenStack: a Network of the provider says it in its status.
-      else if (connection.hasBeenConfigured)
-        log.warn({ secret: secretName, reason: problem }, 'provider neutron is not set up');
-      enqueueAll();
-    },
-  });
-  const api = () => connection.api();
-  const store = new NeutronStore({ api, clock });
-  const clusterId = clusterIdOf(client);
-  const portGarbage = setUpPortGarbageCollector(manager, context, { api, store, clusterId });
-  const onPort = (port: NeutronPort) => portGarbage.learn(port);
-  const { pods, enqueue, usageOf, definitions } = context;
-  const ports = new NeutronPodPorts({ api, store, onPort, pods, onRefusal: enqueue });
-  const attaching = { definitions, attachesPods, usageOf, ports };
-  const provider = new NeutronProvider({ api, store, clusterId, attaching });
-  const known = (key: ObjectKey) => networks.get(key);
-  const garbage = new NeutronGarbageCollector({ client, store, provider, clusterId, known, metrics, log });
-  const secrets = manager.informer(SECRETS, { namespace, fieldSelector: `metadata.name=${name}` });
-  const update = () => connection.update(secrets.lister.get(secretName));
-  secrets.addEventHandler({ onAdd: update, onUpdate: update, onDelete: update });
-  manager.everyReplica('neutron', async (signal) => {
-    try {
-      // What does not exist has no event: only that all is known says so. Rejects only when the signal aborts.
-      await secrets.waitForSync(signal).then(update, () => undefined);
-      await aborted(signal);
-    } finally {
-      await connection.close();
-    }
-  });
-  const check = async (signal: AbortSignal) => {
-    if (!connection.hasBeenConfigured) return;
-    await garbage.check(signal);
-    await portGarbage.sweep(signal);
+export const neutron =
+  (options: NeutronOptions): SetUpProvider =>
+  (manager, context) => {
+    const { neutronSecret: name, neutronPods: attachesPods } = options;
+    const { namespace, networks, enqueueAll, after } = context;
+    const { client, registry, clock, log } = manager;
+    const secretName = `${namespace}/${name}`;
+    const metrics = neutronMetrics(registry);
+    const connection = new NeutronConnection({
+      clock,
+      secretName,
+      metrics,
+      guard: manager.assertLeading,
+      onChange(problem) {
+        store.reset();
+        if (problem === undefined) log.info({ secret: secretName }, 'OpenStack credentials read');
+        // Without a Secret, most clusters do not use OpenStack: a Network of the provider says it in its status.
+        else if (connection.hasBeenConfigured)
+          log.warn({ secret: secretName, reason: problem }, 'provider neutron is not set up');
+        enqueueAll();
+      },
+    });
+    const api = () => connection.api();
+    const store = new NeutronStore({ api, clock });
+    const clusterId = clusterIdOf(client);
+    const portGarbage = setUpPortGarbageCollector(manager, context, { api, store, clusterId });
+    const onPort = (port: NeutronPort) => portGarbage.learn(port);
+    const { pods, enqueue, usageOf, definitions } = context;
+    const ports = new NeutronPodPorts({ api, store, onPort, pods, onRefusal: enqueue });
+    const attaching = { attachesPods, definitions, usageOf, ports };
+    const provider = new NeutronProvider({ api, store, clusterId, ...attaching });
+    const known = (key: ObjectKey) => networks.get(key);
+    const removeLeftovers = neutronCheck({ client, store, provider, clusterId, known, metrics, log });
+    const secrets = manager.informer(SECRETS, { namespace, fieldSelector: `metadata.name=${name}` });
+    const update = () => connection.update(secrets.lister.get(secretName));
+    secrets.addEventHandler({ onAdd: update, onUpdate: update, onDelete: update });
+    manager.everyReplica('neutron', async (signal) => {
+      try {
+        // What does not exist has no event: only that all is known says so. Rejects only when the signal aborts.
+        await secrets.waitForSync(signal).then(update, () => undefined);
+        await aborted(signal);
+      } finally {
+        await connection.close();
+      }
+    });
+    const check = async (signal: AbortSignal) => {
+      if (!connection.hasBeenConfigured) return;
+      await removeLeftovers(signal);
+      await portGarbage.sweep(signal);
+    };
+    manager.singleton('neutron', check, {
+      after,
+      everyMs: CHECK_PERIOD_MS,
+      failed: (err) => log.error({ err }, 'cannot clean up networks in Neutron'),
+    });
+    return provider;
   };
-  manager.singleton('neutron', check, {
-    after,
-    everyMs: CHECK_PERIOD_MS,
-    failed: (err) => log.error({ err }, 'cannot clean up networks in Neutron'),
-  });
-  return provider;
-}
 
 /** Ports are removed also after pods can attach no longer. */
 function setUpPortGarbageCollector(

@@ -2,8 +2,8 @@ import { abortable } from '../../kube/util/waits.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import type { NeutronApi } from './client.ts';
 import { descriptionOf, type Owner, ownerIn, uidTag } from './marker.ts';
-import type { Found } from './plan.ts';
 import {
+  type Found,
   NEUTRON_NETWORKS,
   NEUTRON_PORTS,
   NEUTRON_SUBNETS,

@@ -1,4 +1,4 @@
-import { NeutronGarbageCollector } from '../../../src/addons/neutron/garbage-collector.ts';
+import { neutronCheck } from '../../../src/addons/neutron/garbage-collector.ts';
 import { NeutronProvider } from '../../../src/addons/neutron/neutron.ts';
 import { NeutronStore } from '../../../src/addons/neutron/store.ts';
 import type { KubeObject, ObjectKey } from '../../../src/kube/api/object.ts';
@@ -15,7 +15,7 @@ import { networkOwner } from '../../../src/networks/multus/attachment.ts';
 import { multusProvider } from '../../../src/networks/multus/multus.ts';
 import { type KnownNode, nodesInUse } from '../../../src/networks/nodes/nodes-in-use.ts';
 import { capturedLog } from '../kube/captured-log.ts';
-import { FakeNeutron } from '../neutron/fake-neutron.ts';
+import { FakeNeutron, WITHOUT_PODS } from '../neutron/fake-neutron.ts';
 import { FakeClock } from '../time/fake-clock.ts';
 import { FakeAttachments, FakeObjects } from './fake-attachments.ts';
 
@@ -32,7 +32,7 @@ export interface Mishap {
 
 interface Operator {
   readonly reconcile: Reconcile;
-  readonly garbageCollector: NeutronGarbageCollector;
+  readonly checkNeutron: ReturnType<typeof neutronCheck>;
 }
 
 /** One Network in a cluster and both its backends, all in memory; and an operator that can be made to fail or die at any call. */
@@ -109,7 +109,7 @@ export class NetworkModel {
     this.attachments.sync();
     try {
       await this.#operator.reconcile(this.key, signal);
-      await this.#operator.garbageCollector.check(signal);
+      await this.#operator.checkNeutron(signal);
       return undefined;
     } catch (error) {
       // Retried by the next one.
@@ -145,7 +145,7 @@ export class NetworkModel {
     const lister = { get: (key: ObjectKey) => (key === this.key ? this.network : undefined) };
     const store = new NeutronStore({ api, clock: this.#clock });
     const clusterId = async () => 'cluster';
-    const provider = new NeutronProvider({ api, store, clusterId });
+    const provider = new NeutronProvider({ ...WITHOUT_PODS, api, store, clusterId });
     const multus = multusProvider({
       ...attachments,
       client,
@@ -165,7 +165,7 @@ export class NetworkModel {
     });
     const acceptance = new SpecAcceptance(providers, () => {});
     const reconcile = networkReconcile({ copies, providers, acceptance, writer });
-    const garbageCollector = new NeutronGarbageCollector({
+    const checkNeutron = neutronCheck({
       client,
       store,
       provider,
@@ -174,7 +174,7 @@ export class NetworkModel {
       metrics: { available: () => {} },
       log: capturedLog().log,
     });
-    return { reconcile, garbageCollector };
+    return { reconcile, checkNeutron };
   }
 
   /** Requests to the API server. */

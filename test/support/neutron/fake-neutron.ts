@@ -1,5 +1,7 @@
 import type { Identified, NeutronApi } from '../../../src/addons/neutron/client.ts';
+import type { NeutronOptions } from '../../../src/addons/neutron/neutron.ts';
 import { OpenStackError } from '../../../src/addons/neutron/openstack/error.ts';
+import type { portFor } from '../../../src/addons/neutron/pods/port-plan.ts';
 import { poolsAround } from '../../../src/addons/neutron/ports.ts';
 import type {
   Collection,
@@ -7,10 +9,18 @@ import type {
   NeutronNetwork,
   NeutronPort,
   NeutronSubnet,
-  PortToCreate,
-  SubnetToCreate,
 } from '../../../src/addons/neutron/resources.ts';
 import { overlaps, parseRange, type Range } from '../../../src/networks/ranges/cidr.ts';
+
+type CreatedSubnet = Readonly<Record<'network_id' | 'name' | 'description' | 'cidr' | 'gateway_ip', string>>;
+
+/** For a provider whose networks no pod can attach to. */
+export const WITHOUT_PODS: Pick<NeutronOptions, 'attachesPods' | 'definitions' | 'ports' | 'usageOf'> = {
+  attachesPods: false,
+  definitions: { ensure: async () => 'none', remove: async () => ({ kind: 'gone' }) },
+  ports: { attach: async () => ({ options: {} }), refusalOn: () => undefined },
+  usageOf: () => ({ pods: [] }),
+};
 
 /** What Neutron does with what the provider asks, as seen on a real one: a model to break at will. */
 export class FakeNeutron {
@@ -59,7 +69,7 @@ export class FakeNeutron {
       this.networks.set(id, network);
       return network;
     },
-    subnet: ({ network_id: networkId, name, description, cidr, gateway_ip: gateway }: SubnetToCreate) => {
+    subnet: ({ network_id: networkId, name, description, cidr, gateway_ip: gateway }: CreatedSubnet) => {
       const network = this.#get(this.networks, networkId);
       const range = rangeOf(cidr);
       for (const other of this.subnets.values()) {
@@ -74,7 +84,7 @@ export class FakeNeutron {
       this.networks.set(networkId, bumped({ ...network, subnetIds: [...network.subnetIds, id] }));
       return subnet;
     },
-    port: ({ network_id, device_id: device, device_owner: owner, ...create }: PortToCreate) => {
+    port: ({ network_id, device_id: device, device_owner: owner, ...create }: ReturnType<typeof portFor>) => {
       this.#get(this.networks, network_id);
       return this.addPort(network_id, {
         ...{ device, owner, name: create.name, description: create.description },

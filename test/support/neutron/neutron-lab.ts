@@ -12,6 +12,7 @@ import { subnetOf } from '../../../src/networks/api/subnet.ts';
 import type { Network, NetworkSpec, NetworkStatus } from '../../../src/networks/api/types.ts';
 import type { PythonEnvironment } from '../../env/neutron/python-environment.ts';
 import { type NeutronOptions, type RunningNeutron, startNeutron } from '../../env/neutron/start.ts';
+import { WITHOUT_PODS } from './fake-neutron.ts';
 import { OpenStackProxy } from './openstack-proxy.ts';
 
 const { signal } = new AbortController();
@@ -71,7 +72,7 @@ export class NeutronLab {
     const connection = this.connect(cloudsYaml, timeoutMs, cacert);
     const api = () => connection.api();
     const store = new NeutronStore({ api, clock: systemClock });
-    return new NeutronProvider({ api, store, clusterId: async () => cluster });
+    return new NeutronProvider({ ...WITHOUT_PODS, api, store, clusterId: async () => cluster });
   }
 
   /** A Network that no other test has. */

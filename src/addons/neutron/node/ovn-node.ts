@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
-import { keyOf, type ObjectKey } from '../../../kube/api/object.ts';
-import type { AgentNetwork } from '../../../networks/agent/desired.ts';
+import { keyOf } from '../../../kube/api/object.ts';
+import { toError } from '../../../kube/util/errors.ts';
 import { isThere } from '../../../networks/agent/files.ts';
-import type { NodePart, NodePartOptions, SetUpNodePart } from '../../../networks/agent/node-agent.ts';
+import type { SetUpNodePart } from '../../../networks/agent/node-agent.ts';
 import { NODE_OVS } from '../../../networks/api/names.ts';
 import { listed } from '../../../util/clip.ts';
 import { isArray, type JsonValue, own, ownObjects, ownString, tryJson } from '../../../util/json.ts';
@@ -40,27 +40,12 @@ const GRACE_MS = 10_000;
 const NAMED_PORTS = 2;
 
 /** Checks what Networks of provider neutron need on a node. */
-export class OvnNode implements NodePart {
-  readonly scripts = { [NODE_OVS]: OVS_SCRIPT };
-  readonly #options: NodePartOptions;
+export const ovnNode: SetUpNodePart = ({ root, plugins, nowMs }) => {
   /** When each device was first seen without a connection. */
-  #unconnected: ReadonlyMap<string, number> = new Map();
-
-  constructor(options: NodePartOptions) {
-    this.#options = options;
-  }
-
-  /** Why Networks of provider neutron with pods on this node do not work on it, by their keys. */
-  async problems(here: readonly AgentNetwork[]): Promise<Readonly<Record<ObjectKey, string>>> {
-    const ours = here.filter(({ provider }) => provider === 'neutron');
-    if (ours.length === 0) return {};
-    const problem = (await this.#lacks()) ?? (await this.#databaseProblem());
-    return problem === undefined ? {} : Object.fromEntries(ours.map((network) => [keyOf(network), problem]));
-  }
+  let known: ReadonlyMap<string, number> = new Map();
 
   /** ovn-controller makes the bridge br-int when it starts. */
-  async #lacks(): Promise<string | undefined> {
-    const { plugins, root } = this.#options;
+  async function missingParts(): Promise<string | undefined> {
     const lacks = [
       ...((await isThere(join(plugins, 'ovs'))) ? [] : ['CNI plugin ovs (install ovs-cni)']),
       ...((await isThere(join(root, 'proc/sys/net/ipv4/conf/br-int')))
@@ -70,8 +55,7 @@ export class OvnNode implements NodePart {
     return lacks.length === 0 ? undefined : `it lacks ${lacks.join(' and ')}`;
   }
 
-  async #databaseProblem(): Promise<string | undefined> {
-    const { root, nowMs } = this.#options;
+  async function databaseProblem(): Promise<string | undefined> {
     const database = join(root, 'run/openvswitch/db.sock');
     // Without its directory, the node has no Open vSwitch.
     if (!(await isThere(dirname(database)))) return undefined;
@@ -80,18 +64,29 @@ export class OvnNode implements NodePart {
       const unconnected = (await readOvnInterfaces(database)).filter(
         ({ name, isConnected }) => POD_DEVICE.test(name) && !isConnected,
       );
-      this.#unconnected = new Map(unconnected.map(({ name }) => [name, this.#unconnected.get(name) ?? now]));
-      const late = unconnected.filter(({ name }) => now - (this.#unconnected.get(name) ?? now) >= GRACE_MS);
-      return late.length === 0 ? undefined : describe(late.map(({ port }) => port));
+      known = new Map(unconnected.map(({ name }) => [name, known.get(name) ?? now]));
+      const late = unconnected.filter(({ name }) => now - (known.get(name) ?? now) >= GRACE_MS);
+      const ports = late.map(({ port }) => port);
+      return ports.length === 0
+        ? undefined
+        : `its ovn-controller does not connect ports ${listed(ports, NAMED_PORTS)}: see the log of ovn-controller, and external-ids:ovn-remote`;
     } catch (error) {
-      return `cannot query Open vSwitch: ${error instanceof Error ? error.message : String(error)}`;
+      return `cannot query Open vSwitch: ${toError(error).message}`;
     }
   }
-}
 
-function describe(ports: readonly string[]): string {
-  return `its ovn-controller does not connect ports ${listed(ports, NAMED_PORTS)}: see the log of ovn-controller, and external-ids:ovn-remote`;
-}
+  return {
+    scripts: { [NODE_OVS]: OVS_SCRIPT },
+    async problems(here) {
+      const ours = here.filter(({ provider }) => provider === 'neutron');
+      if (ours.length === 0) return {};
+      const problem = (await missingParts()) ?? (await databaseProblem());
+      return problem === undefined
+        ? {}
+        : Object.fromEntries(ours.map((network) => [keyOf(network), problem]));
+    },
+  };
+};
 
 /** An interface of Open vSwitch that has a port of OVN. */
 interface OvnInterface {
@@ -140,7 +135,8 @@ function call(path: string): Promise<JsonValue> {
     let text = '';
     socket.setEncoding('utf8').on('data', (part: string) => {
       text += part;
-      const answer = parsed(text);
+      // Answers have no length and no end mark.
+      const answer = text.endsWith('}') ? tryJson(text) : undefined;
       if (answer !== undefined) resolve(answer);
       else if (text.length > MAX_CHARACTERS)
         reject(new Error(`an answer of more than ${MAX_CHARACTERS} characters`));
@@ -150,10 +146,3 @@ function call(path: string): Promise<JsonValue> {
     socket.on('error', reject).on('close', () => reject(new Error('the connection ended without an answer')));
   });
 }
-
-/** Undefined while the text is incomplete: answers have no length and no end mark. */
-function parsed(text: string): JsonValue | undefined {
-  return text.endsWith('}') ? tryJson(text) : undefined;
-}
-
-export const ovnNode: SetUpNodePart = (options) => new OvnNode(options);

@@ -6,7 +6,7 @@ import { ipsOf } from '../../../networks/pods/selection.ts';
 import type { Refusal } from '../../../networks/providers.ts';
 import { isObject, type JsonObject, own, ownString, ownTexts } from '../../../util/json.ts';
 import { OpenStackError } from '../openstack/error.ts';
-import type { NeutronPort, NeutronSubnet, PortToCreate } from '../resources.ts';
+import type { NeutronPort, NeutronSubnet } from '../resources.ts';
 
 /** The owner of ports that the operator has made for pods. It deletes them with their pods. */
 export const POD_OWNER = 'envoy-initializer:pod';
@@ -34,7 +34,7 @@ export function marksOf(pod: KubeObject, owner: string) {
 }
 
 /** What a pod asks for on a Network, as a new port of this network in Neutron. */
-export function portFor(pod: KubeObject, networkId: string, asked: JsonObject): PortToCreate {
+export function portFor(pod: KubeObject, networkId: string, asked: JsonObject) {
   const ips = ipsOf(asked).map((ip) => ip.replace(/\/.*$/, ''));
   const mac = ownString(asked, 'mac');
   const groups = ownTexts(asked, SECURITY_GROUPS_KEY);

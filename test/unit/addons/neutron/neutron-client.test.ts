@@ -7,6 +7,7 @@ import { NEUTRON_NETWORKS } from '../../../../src/addons/neutron/resources.ts';
 import { conditionOf } from '../../../../src/networks/api/conditions.ts';
 import type { JsonValue } from '../../../../src/util/json.ts';
 import { NetworkModel } from '../../../support/network/network-model.ts';
+import { WITHOUT_PODS } from '../../../support/neutron/fake-neutron.ts';
 
 const { signal } = new AbortController();
 
@@ -32,7 +33,7 @@ test('a range with host bits, which only a status from elsewhere has, is not sen
   const asked = async () => Promise.reject(new Error('Neutron was asked'));
   const provider = new NeutronProvider({
     ...{ store: { refreshed: async () => {}, known: () => [], read: asked } as never, api: asked as never },
-    clusterId: async () => 'cluster',
+    ...{ ...WITHOUT_PODS, clusterId: async () => 'cluster' },
   });
   const network = { metadata: { name: 'a', uid: 'u' }, spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' } };
   const shape = { cidr: '10.0.0.5/24', gateway: '10.0.0.1' };

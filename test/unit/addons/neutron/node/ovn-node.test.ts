@@ -4,19 +4,18 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { OvnNode } from '../../../../../src/addons/neutron/node/ovn-node.ts';
+import { ovnNode } from '../../../../../src/addons/neutron/node/ovn-node.ts';
 import type { AgentNetwork } from '../../../../../src/networks/agent/desired.ts';
+import type { NodePart } from '../../../../../src/networks/agent/node-agent.ts';
 
 let root: string;
 let nowMs: number;
-let node: OvnNode;
+let node: NodePart;
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'ovn-node-'));
   nowMs = 0;
-  node = new OvnNode({
-    ...{ root, plugins: join(root, 'bin'), nowMs: () => nowMs },
-  });
+  node = ovnNode({ root, plugins: join(root, 'bin'), nowMs: () => nowMs });
 });
 afterEach(() => rm(root, { recursive: true }));
 
@@ -112,9 +111,7 @@ const CONFIG = {
   ...{ cniVersion: '1.0.0', name: 'default.blue', type: 'envoy-initializer-ovs', bridge: 'br-int' },
   runtimeConfig: { ips: ['10.40.0.7/24'], mac: 'fa:16:3e:ad:3e:2e' },
 };
-const { 'envoy-initializer-ovs': script = '' } = new OvnNode({
-  ...{ root: '', plugins: '', nowMs: () => 0 },
-}).scripts;
+const { 'envoy-initializer-ovs': script = '' } = ovnNode({ root: '', plugins: '', nowMs: () => 0 }).scripts;
 
 beforeEach(() => writeFile(join(root, 'envoy-initializer-ovs'), script, { mode: 0o755 }));
 
