@@ -25,21 +25,21 @@ export interface Provider {
   readonly ports?: PodPorts | undefined;
   /** The MTU of new networks whose spec sets none, in bytes. Without it, the backend decides. */
   defaultMtu?(): number;
-  /** Why it can never apply this spec, beyond the CRD's rules; undefined if it can. No I/O. */
-  validate(network: Network): SpecError | undefined;
-  /** The current subnet in the backend; undefined without one, or if only the status of the Network shows it. */
-  actual(network: Network, signal: AbortSignal): Promise<Subnet | undefined>;
+  /** Why it can never apply this spec, beyond the CRD's rules; undefined if it can. No I/O. Without it, it can apply all. */
+  validate?(network: Network): SpecError | undefined;
+  /** The current subnet in the backend; undefined without one. Without it, only the status of the Network shows it. */
+  actual?(network: Network, signal: AbortSignal): Promise<Subnet | undefined>;
   /** Creates the network with this subnet, or updates it. */
   ensure(network: Network, subnet: Subnet, signal: AbortSignal): Promise<Ensured>;
-  /** The users of the network; undefined if they are not counted. */
-  usage(network: Network, signal: AbortSignal): Promise<Usage | undefined>;
+  /** The users of the network; undefined if they are not counted. Without it, they never are. */
+  usage?(network: Network, signal: AbortSignal): Promise<Usage | undefined>;
   /** Deletes the network; with `retain`, keeps it without ownership. */
   remove(network: Network, options: { readonly retain: boolean }, signal: AbortSignal): Promise<Removal>;
   /**
    * Releases leftovers of an earlier Network of this key, whose finalizer a user removed. Called if the cache has no
-   * Network with that key.
+   * Network with that key. Without it, the provider finds them itself.
    */
-  release(key: ObjectKey, signal: AbortSignal): Promise<void>;
+  release?(key: ObjectKey, signal: AbortSignal): Promise<void>;
   /** Whether pods on its networks get the addresses that the operator writes into their annotations. */
   readonly takesAddresses?: boolean;
   /** Keys of leftovers of deleted Networks. */

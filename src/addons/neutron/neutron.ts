@@ -45,7 +45,8 @@ const MAX_ROUNDS = 8;
 /**
  * Realises a Network as a network of OpenStack Neutron with one subnet. The creating call writes the Network's UID
  * into the description, which proves ownership. Each write is based on a fresh read, tied to its revision, and
- * checked afterwards. So the provider continues interrupted work, and removes duplicates.
+ * checked afterwards. So the provider continues interrupted work, and removes duplicates. neutronCheck finds leftovers of
+ * earlier Networks by their mark.
  */
 export class NeutronProvider implements Provider {
   readonly name = 'neutron';
@@ -109,9 +110,6 @@ export class NeutronProvider implements Provider {
       return blocked(`cannot delete the network in Neutron: ${error.message}`);
     }
   }
-
-  /** Does nothing: neutronCheck finds leftovers by their mark. */
-  async release(): Promise<void> {}
 
   /** Deletes the networks with this owner's mark; with `retain`, removes only the marks. */
   async removeOf(owner: Owner, retain: boolean, signal: AbortSignal): Promise<Removal> {

@@ -27,11 +27,6 @@ export function poolsOf(subnet: Subnet, exclude: readonly string[] = []): readon
   });
 }
 
-/** How many pods can have an address of each pool. */
-export function capacityOf(pools: readonly Pool[]): number {
-  return Math.min(...pools.map(({ total }) => total));
-}
-
 /** The addresses of a range that pods can get, as numbers. */
 export class Pool {
   /** The number of addresses for pods. */

@@ -50,14 +50,12 @@ export class NetworkWriter {
     const { resourceVersion, finalizers = [] } = network.metadata;
     // A merge patch replaces the whole list, so the resourceVersion protects finalizers of other controllers.
     const patch = { metadata: { resourceVersion, finalizers: [...finalizers, NETWORK_FINALIZER] } };
-    const options = { fieldManager: FIELD_MANAGER, signal };
-    return this.#written(this.#options.client.mergePatch(NETWORKS, refOf(network), patch, options));
+    return this.#written(this.#options.client.mergePatch(NETWORKS, refOf(network), patch, { signal }));
   }
 
   removeFinalizer(network: Network, signal: AbortSignal): Promise<Network> {
     const operations = withoutFinalizer(network, NETWORK_FINALIZER);
-    const options = { fieldManager: FIELD_MANAGER, signal };
-    return this.#written(this.#options.client.jsonPatch(NETWORKS, refOf(network), operations, options));
+    return this.#written(this.#options.client.jsonPatch(NETWORKS, refOf(network), operations, { signal }));
   }
 
   /**

@@ -77,13 +77,10 @@ function unconfigured(name: string, configured: readonly string[]): Provider {
     attachesPods: true,
     isRemote: false,
     validate: () => ({ reason: 'ProviderUnavailable', message }),
-    actual: async () => undefined,
     ensure: async () => ({ kind: 'notReady', reason: 'ProviderUnavailable', message }),
-    usage: async () => undefined,
     remove: async () => ({
       kind: 'blocked',
       message: `cannot delete the network itself: configure provider ${name} in the operator`,
     }),
-    release: async () => {},
   };
 }

@@ -32,7 +32,7 @@ export function networkReconcile(options: ReconcileOptions): Reconcile {
       const network = copies.get(key);
       if (!network) {
         writer.forget(key);
-        for (const provider of providers.all()) await provider.release(key, signal);
+        for (const provider of providers.all()) await provider.release?.(key, signal);
         return {};
       }
       const run = network.metadata.deletionTimestamp ? deleteNetwork : applySpec;
@@ -109,8 +109,8 @@ async function observe(
   provider: Provider,
   signal: AbortSignal,
 ): Promise<ObservedState> {
-  const usage = await provider.usage(network, signal);
-  const current = (await provider.actual(network, signal)) ?? known.current;
+  const usage = await provider.usage?.(network, signal);
+  const current = (await provider.actual?.(network, signal)) ?? known.current;
   if (known.desired.mtu !== undefined) return { ...known, usage, current };
   const isUsed = usage !== undefined && usage.pods.length > 0;
   // The default may change, but not under running pods.
@@ -130,9 +130,7 @@ async function deleteNetwork(
   signal: AbortSignal,
 ): Promise<Result> {
   if (!hasFinalizer(network, NETWORK_FINALIZER)) return {};
-  const { finalizers } = network.metadata;
-  const retain =
-    network.spec.deletionPolicy === 'Retain' || (finalizers?.includes(ORPHAN_FINALIZER) ?? false);
+  const retain = network.spec.deletionPolicy === 'Retain' || hasFinalizer(network, ORPHAN_FINALIZER);
   let usage: Usage | undefined;
   const reportWaiting = (message: string) => {
     const status = statusWith(network, deletionUpdates(message, usage), usage, writer.now());
@@ -143,7 +141,7 @@ async function deleteNetwork(
   };
   let removal: Removal;
   try {
-    usage = await provider.usage(network, signal);
+    usage = await provider.usage?.(network, signal);
     removal =
       usage && usage.pods.length > 0
         ? { kind: 'blocked', message: `waiting for pods that use it: ${namePods(usage.pods)}` }

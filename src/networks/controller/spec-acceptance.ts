@@ -96,7 +96,7 @@ export class SpecAcceptance {
 }
 
 function problemOf(network: Network, provider: Provider): SpecError | undefined {
-  return specProblem(subnetOf(network.spec)) ?? provider.validate(network);
+  return specProblem(subnetOf(network.spec)) ?? provider.validate?.(network);
 }
 
 /** Names the other Network in the status of this one. Users must not learn names of other namespaces. */

@@ -2,7 +2,7 @@ import { keyOf } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import { informerIfServed } from '../../kube/manager/if-served.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import { capacityOf, poolsOf } from '../addresses/pool.ts';
+import { poolsOf } from '../addresses/pool.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
 import {
   hasFinalizer,
@@ -32,7 +32,8 @@ export type MultusProvider = Provider & { readonly attachments: Attachments };
 
 /**
  * Realises a Network as a NetworkAttachmentDefinition of the same name. Multus attaches pods to it with the CNI
- * plugin bridge, and node agents connect the bridges.
+ * plugin bridge, which supports all that the CRD's rules allow, and node agents connect the bridges. Users may edit
+ * definitions, so only the status shows the subnet.
  */
 export function multusProvider(options: MultusOptions): MultusProvider {
   const { usageOf, nodes, access, waitForSync } = options;
@@ -44,10 +45,6 @@ export function multusProvider(options: MultusOptions): MultusProvider {
     defaultMtu: () => nodes.mtu(),
     ...(waitForSync && { waitForSync }),
     leftBehind: () => options.attachments.lister.list().filter(isLeftBehind).map(keyOf),
-    /** bridge supports everything that the CRD's rules allow. */
-    validate: () => undefined,
-    /** Users may edit definitions, so only the status shows the subnet. */
-    actual: async () => undefined,
     async usage(network) {
       const found = attachments.copies.get(keyOf(network));
       // Ignore pods attached to a definition that was never the operator's.
@@ -62,8 +59,9 @@ export function multusProvider(options: MultusOptions): MultusProvider {
       if (typeof change === 'object') return change;
       const obstacle = nodes.withoutMultus();
       if (obstacle !== undefined) return nowhere(obstacle);
-      const capacity = capacityOf(poolsOf(subnet, network.spec.exclude));
-      return { kind: 'ready', change, capacity, vni };
+      // A pod has an address of each pool.
+      const capacities = poolsOf(subnet, network.spec.exclude).map(({ total }) => total);
+      return { kind: 'ready', change, capacity: Math.min(...capacities), vni };
     },
     remove: (network, { retain }, signal) => attachments.remove(network, retain, signal),
     async release(key, signal) {

@@ -170,7 +170,7 @@ test.each([
 test('an unconfigured provider refuses a Network, creates nothing, and blocks its deletion', async () => {
   const provider = new ProviderRegistry('neutron', [multus]).of(newNetwork());
   const message = 'provider neutron is not configured in this operator: use one of multus';
-  expect(provider.validate(newNetwork())).toEqual({ reason: 'ProviderUnavailable', message });
+  expect(provider.validate?.(newNetwork())).toEqual({ reason: 'ProviderUnavailable', message });
   expect(await provider.remove(newNetwork(), { retain: false }, signal)).toMatchObject({ kind: 'blocked' });
 });
 
