@@ -1,4 +1,3 @@
-import { bitsOf, type Range } from '../ranges/cidr.ts';
 import type { NodeNetwork } from './desired.ts';
 import {
   ALL_PEERS,
@@ -93,7 +92,10 @@ function bridgeLines(network: NodeNetwork, found: BridgeLink | undefined): reado
     // Without duplicate address detection: other nodes have the address, too.
     ...wanted
       .filter(({ address }) => !found?.addresses.includes(address))
-      .map(({ address, range }) => `address add ${address} dev ${bridge}${isSix(range) ? ' nodad' : ''}`),
+      .map(
+        ({ address, range }) =>
+          `address add ${address} dev ${bridge}${range.address.kind() === 'ipv6' ? ' nodad' : ''}`,
+      ),
   ];
 }
 
@@ -157,8 +159,4 @@ function guardLines(
 /** The same on all nodes: locally administered (IEEE 802c, the second bit), with the VNI, which is unique. */
 function gatewayMac(vni: number): string {
   return ['02', '6e', '77', ...(vni.toString(16).padStart(6, '0').match(/../g) ?? [])].join(':');
-}
-
-function isSix({ address }: Range): boolean {
-  return bitsOf(address) === 128;
 }

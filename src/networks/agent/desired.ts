@@ -27,17 +27,6 @@ export function agentNetworks(node: string): Resource<AgentNetwork> {
   return { ...NETWORKS, decode: (value) => agentNetwork(NETWORKS.decode(value), node) };
 }
 
-export function agentNetwork(network: Network, node: string): AgentNetwork {
-  const { provider, nodes = [] } = network.status ?? {};
-  return {
-    metadata: identityOf(network),
-    bridge: bridgeName(keyOf(network)),
-    provider,
-    isHere: nodes.some(({ name }) => name === node),
-    network: nodeNetworkOf(network, node),
-  };
-}
-
 /** A Network that a node can join. */
 export interface NodeNetwork {
   readonly key: ObjectKey;
@@ -53,20 +42,18 @@ export interface NodeNetwork {
   readonly isHere: boolean;
 }
 
-function nodeNetworkOf(network: Network, node: string): NodeNetwork | undefined {
+export function agentNetwork(network: Network, node: string): AgentNetwork {
   const { status = {} } = network;
-  const { vni, nodes, mtu, secondary } = status;
-  const ranges = [status, ...(secondary ? [secondary] : [])].map(gatewayRange);
-  if (!nodes || !isVni(vni) || !ranges.every((range) => range !== undefined)) return undefined;
+  const { provider, vni, nodes = [], mtu, secondary } = status;
   const key = keyOf(network);
+  const bridge = bridgeName(key);
+  const isHere = nodes.some(({ name }) => name === node);
+  const ranges = [status, ...(secondary ? [secondary] : [])].map(gatewayRange);
+  const others = nodes.filter(({ name, address }) => name !== node && ipaddr.isValid(address));
+  const isComplete = status.nodes && isVni(vni) && ranges.every((range) => range !== undefined);
   return {
-    key,
-    bridge: bridgeName(key),
-    vni,
-    mtu,
-    ranges,
-    others: nodes.filter(({ name, address }) => name !== node && ipaddr.isValid(address)),
-    isHere: nodes.some(({ name }) => name === node),
+    ...{ metadata: identityOf(network), bridge, provider, isHere },
+    network: isComplete ? { key, bridge, vni, mtu, ranges, others, isHere } : undefined,
   };
 }
 

@@ -14,40 +14,32 @@ const COUNTER = /counter (\S+) \{\s+packets (\d+)/g;
 
 export const COUNTERS = Object.keys(KINDS).flatMap((kind) => [`${kind}_before`, `${kind}_after`]);
 
-/** Tells whether other rules of the node drop all packets of a kind. */
-export class FirewallWatch {
-  readonly #port: number;
-  #last: ReadonlyMap<string, number> = new Map();
+/**
+ * Returns what tells why packets do not arrive, as a sentence without a full stop; undefined if they do, or if there were
+ * none. A table that was replaced counts from zero.
+ * @param port the UDP port of the tunnels
+ */
+export function firewallWatch(port: number): (counters: string) => string | undefined {
+  let last: ReadonlyMap<string, number> = new Map();
   /** Packets since the last one that passed. */
-  readonly #dropped = new Map<string, number>();
-
-  /** @param port the UDP port of the tunnels */
-  constructor(port: number) {
-    this.#port = port;
-  }
-
-  /**
-   * Why packets do not arrive, as a sentence without a full stop; undefined if they do, or if there were none. A table
-   * that was replaced counts from zero.
-   * @param shown what `nft list counters` prints
-   */
-  problem(shown: string): string | undefined {
+  const dropped = new Map<string, number>();
+  return (counters) => {
     const counts = new Map(
-      Array.from(shown.matchAll(COUNTER), ([, name = '', packets]) => [name, Number(packets)] as const),
+      Array.from(counters.matchAll(COUNTER), ([, name = '', packets]) => [name, Number(packets)] as const),
     );
     const more = (name: string) => {
-      const [now, last] = [counts.get(name) ?? 0, this.#last.get(name) ?? 0];
-      return now < last ? now : now - last;
+      const [now, before] = [counts.get(name) ?? 0, last.get(name) ?? 0];
+      return now < before ? now : now - before;
     };
     const problems = Object.entries(KINDS).flatMap(([kind, text]) => {
-      const dropped = more(`${kind}_after`) > 0 ? 0 : (this.#dropped.get(kind) ?? 0) + more(`${kind}_before`);
-      this.#dropped.set(kind, dropped);
-      if (dropped < ENOUGH) return [];
-      return `${text}${kind === 'tunnel' ? ` ${this.#port})` : ''}`;
+      const lost = more(`${kind}_after`) > 0 ? 0 : (dropped.get(kind) ?? 0) + more(`${kind}_before`);
+      dropped.set(kind, lost);
+      if (lost < ENOUGH) return [];
+      return `${text}${kind === 'tunnel' ? ` ${port})` : ''}`;
     });
-    this.#last = counts;
+    last = counts;
     return problems.length === 0 ? undefined : `a firewall on this node drops ${problems.join(', and ')}`;
-  }
+  };
 }
 
 /** Our rule in a chain of iptables: a bridge only switches these packets, so no firewall routes them. */
@@ -59,7 +51,7 @@ const OURS =
 /**
  * Lets switched packets through the chain FORWARD of iptables (nf_tables), where Docker and ufw drop what they do not
  * know: a packet that one chain drops is lost, whatever ours accept. Removes the rule where it is not wanted. What it
- * cannot do, {@link FirewallWatch} tells.
+ * cannot do, {@link firewallWatch} tells.
  */
 export async function passSwitched(
   run: RunProgram,

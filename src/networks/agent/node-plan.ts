@@ -148,11 +148,9 @@ function rangesOf(bridge: string, { bridges }: NodeLinks): readonly Range[] {
 /** The bridges, and the devices by which answers come back to the node for their pods. */
 function forwardersOf(bridges: readonly string[], { devices }: NodeLinks): readonly string[] {
   if (bridges.length === 0) return [];
-  const others = devices.filter(({ addresses }) => addresses.some(({ address }) => isOutside(address)));
+  // Those with an address of IPv6 to which packets from other hosts may come.
+  const others = devices.filter(({ addresses }) =>
+    addresses.some(({ address }) => address.includes(':') && address !== '::1'),
+  );
   return [...bridges, ...others.map(({ name }) => name)];
-}
-
-/** Whether the address is of IPv6, and packets from other hosts may come to it. */
-function isOutside(address: string): boolean {
-  return address.includes(':') && address !== '::1';
 }

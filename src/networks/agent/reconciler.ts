@@ -1,8 +1,9 @@
+import { toError } from '../../kube/util/errors.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import { type NodeReport, REPORT_VERSION } from '../nodes/node-report.ts';
 import { hasGateways, type Step, unneededBridges } from './bridge-plan.ts';
 import type { AgentNetwork, NodeNetwork } from './desired.ts';
-import { FirewallWatch } from './firewall.ts';
+import { firewallWatch } from './firewall.ts';
 import type { Host } from './host.ts';
 import { bridgeNames, type NodeLinks } from './links.ts';
 import { type NodePlan, nodePlan } from './node-plan.ts';
@@ -48,7 +49,7 @@ export class Reconciler {
   readonly #options: ReconcilerOptions;
   /** Since when each bridge has been unneeded. */
   readonly #unneededSince = new Map<string, number>();
-  readonly #firewall: FirewallWatch;
+  readonly #firewallProblem: ReturnType<typeof firewallWatch>;
   /** The Networks of this node in the last round. */
   #done = '';
   #doneMs: number | undefined;
@@ -57,7 +58,7 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#firewall = new FirewallWatch(options.port);
+    this.#firewallProblem = firewallWatch(options.port);
   }
 
   /** Reconciles the node if its Networks have changed since the last round, if one is gone, after a failure, and from time to time. */
@@ -77,7 +78,7 @@ export class Reconciler {
     try {
       const problems = await this.#reconcile(wanted);
       if (!problems.hasFailed) this.#doneMs = startMs;
-      const dropped = this.#firewall.problem(await host.counters());
+      const dropped = this.#firewallProblem(await host.counters());
       this.#tell(wanted, (bridge) => problems.of.get(bridge) ?? dropped);
     } catch (err) {
       log.error({ err }, 'cannot connect this node to its Networks');
@@ -201,5 +202,7 @@ export class Reconciler {
 }
 
 function textOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).trim().replaceAll(/\s*\n\s*/g, ', ');
+  return toError(error)
+    .message.trim()
+    .replaceAll(/\s*\n\s*/g, ', ');
 }

@@ -95,7 +95,7 @@ export function reportedRanges(
         prefixLength < bitsOf(address) &&
         !EVERYWHERE.includes(address.range()),
     )
-    .toSorted((a, b) => a.prefixLength - b.prefixLength || compare(a, b));
+    .toSorted((a, b) => a.prefixLength - b.prefixLength || (formatRange(a) < formatRange(b) ? -1 : 1));
   const tree = new RangeTree<Range>();
   const kept: Range[] = [];
   for (const range of widest) {
@@ -106,8 +106,4 @@ export function reportedRanges(
     kept.push(range);
   }
   return kept.map(formatRange).toSorted();
-}
-
-function compare(a: Range, b: Range): number {
-  return formatRange(a) < formatRange(b) ? -1 : 1;
 }

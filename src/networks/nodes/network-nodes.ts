@@ -16,7 +16,7 @@ import type { ClusterRanges } from '../ranges/cluster-ranges.ts';
 import type { ClusterNode } from './cluster-node.ts';
 import { largestMtu, NODE_REPORTS, type ReportObject } from './node-report.ts';
 import { type KnownNode, MAX_WORDS, nodesInUse } from './nodes-in-use.ts';
-import { ReportedRanges } from './reported-ranges.ts';
+import { rangesOfReports } from './reported-ranges.ts';
 
 type Source<T extends KubeObject> = Pick<Informer<T>, 'lister' | 'addEventHandler'>;
 
@@ -46,7 +46,7 @@ const ETHERNET = 1500;
 /** What Networks need to know of nodes. A node without pods of a Network does not concern it. */
 export class NetworkNodes {
   readonly #options: NetworkNodesOptions;
-  readonly #reported: ReportedRanges;
+  readonly #setReported: ReturnType<typeof rangesOfReports>;
   /** By node, ranges beyond its share that no Event has named yet. */
   readonly #wide = new Map<string, readonly string[]>();
   /** By node, the pod that its report names and that is not there: a report outlives its agent. */
@@ -59,7 +59,7 @@ export class NetworkNodes {
   /** Adds a handler to each informer. */
   constructor(options: NetworkNodesOptions) {
     this.#options = options;
-    this.#reported = new ReportedRanges(options.allowed, options.ranges);
+    this.#setReported = rangesOfReports(options.allowed, options.ranges);
     const { nodes, pods, reports, namespace } = options;
     const onAgent = ({ metadata, nodeName }: NetworkPod) => {
       if (metadata.namespace === namespace && nodeName !== undefined && this.#lookForAgent(nodeName))
@@ -181,7 +181,7 @@ export class NetworkNodes {
     ranges.set(`the pods on node ${name}`, node?.cidrs ?? []);
     // What cannot be read changes nothing.
     const reported = node && report ? report.current?.ranges : [];
-    const wide = reported ? this.#reported.set(name, reported) : [];
+    const wide = reported ? this.#setReported(name, reported) : [];
     if (wide.length > 0) this.#wide.set(name, wide);
     this.#mtus.delete(name);
     const [internalIp] = node?.addresses ?? [];

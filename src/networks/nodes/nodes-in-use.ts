@@ -1,6 +1,6 @@
 import { type KubeObject, keyOf } from '../../kube/api/object.ts';
 import { clip, listed } from '../../util/clip.ts';
-import type { ConditionUpdate } from '../api/conditions.ts';
+import { type ConditionUpdate, conditionOf } from '../api/conditions.ts';
 import type { Network, NetworkNode } from '../api/types.ts';
 import type { NodesInUse } from '../providers.ts';
 import type { ClusterNode } from './cluster-node.ts';
@@ -55,10 +55,13 @@ export function nodesInUse(
     const trouble = known && troubleOf(network, name, known, address);
     if (trouble) troubles.push(trouble);
     const pods = lacking.get(name);
-    if (pods) troubles.push(missingInterfaces(name, pods));
+    if (pods) {
+      const why = `recreate the pods that lack their interface: ${listed(pods.map(keyOf).toSorted(), NAMED_NODES)}`;
+      troubles.push({ name, reason: 'InterfaceMissing', why });
+    }
   }
   const isNone = nodeOf === undefined && lacking.size === 0;
-  return { nodes, condition: isNone ? NO_AGENTS : conditionOf(names.length, troubles) };
+  return { nodes, condition: isNone ? NO_AGENTS : conditionOfNodes(names.length, troubles) };
 }
 
 function troubleOf(
@@ -88,20 +91,12 @@ function troubleOf(
   return problem === undefined ? undefined : { name, reason: 'NodeFailed', why: clip(problem, MAX_WORDS) };
 }
 
-function missingInterfaces(name: string, pods: readonly KubeObject[]): Trouble {
-  const named = listed(pods.map(keyOf).toSorted(), NAMED_NODES);
-  const why = `recreate the pods that lack their interface: ${named}`;
-  return { name, reason: 'InterfaceMissing', why };
-}
-
 /** Whether the Network is known to lack an agent. An operator that has just started has not waited for the pod yet. */
 function lackedAgent({ status }: Network): boolean {
-  return (
-    status?.conditions?.some(({ type, reason }) => type === 'NodesReady' && reason === 'NoAgent') ?? false
-  );
+  return conditionOf(status?.conditions, 'NodesReady')?.reason === 'NoAgent';
 }
 
-function conditionOf(count: number, troubles: readonly Trouble[]): ConditionUpdate {
+function conditionOfNodes(count: number, troubles: readonly Trouble[]): ConditionUpdate {
   if (troubles.length === 0) {
     const message =
       count === 0 ? 'no node has pods on the Network' : 'the nodes with pods on it are connected';

@@ -11,30 +11,23 @@ const SEVERAL = 'a network on several nodes';
  * The ranges that node agents report, as ranges of the cluster. One agent, which may have been taken over, cannot refuse
  * all Networks their ranges: beyond the share of one node, a range counts once two nodes report it, and a default route
  * never. The agent of the node itself still refuses Networks that overlap it.
+ *
+ * Returns what replaces the ranges of a node, and returns those beyond its share if they have changed.
  */
-export class ReportedRanges {
-  readonly #allowed: readonly Range[];
-  readonly #ranges: Pick<ClusterRanges, 'set'>;
+export function rangesOfReports(allowed: readonly Range[], ranges: Pick<ClusterRanges, 'set'>) {
   /** By node, the ranges beyond its share. */
-  readonly #wide = new Map<string, readonly string[]>();
-
-  constructor(allowed: readonly Range[], ranges: Pick<ClusterRanges, 'set'>) {
-    this.#allowed = allowed;
-    this.#ranges = ranges;
-  }
-
-  /** Replaces the ranges of the node. Returns those beyond its share if they have changed. */
-  set(node: string, texts: readonly string[]): readonly string[] {
-    const { counted, wide } = splitByShare(texts, this.#allowed);
-    this.#ranges.set(`a network on node ${node}`, counted);
-    if (`${this.#wide.get(node) ?? ''}` === `${wide}`) return [];
-    if (wide.length > 0) this.#wide.set(node, wide);
-    else this.#wide.delete(node);
-    const all = [...this.#wide.values()].flat().toSorted();
+  const known = new Map<string, readonly string[]>();
+  return (node: string, texts: readonly string[]): readonly string[] => {
+    const { counted, wide } = splitByShare(texts, allowed);
+    ranges.set(`a network on node ${node}`, counted);
+    if (`${known.get(node) ?? ''}` === `${wide}`) return [];
+    if (wide.length > 0) known.set(node, wide);
+    else known.delete(node);
+    const all = [...known.values()].flat().toSorted();
     const several = all.filter((text, i) => all[i + 1] === text && !isDefault(text));
-    this.#ranges.set(SEVERAL, [...new Set(several)]);
+    ranges.set(SEVERAL, [...new Set(several)]);
     return wide;
-  }
+  };
 }
 
 /**

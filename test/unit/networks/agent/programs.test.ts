@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { COUNTERS, FirewallWatch, passSwitched } from '../../../../src/networks/agent/firewall.ts';
+import { COUNTERS, firewallWatch, passSwitched } from '../../../../src/networks/agent/firewall.ts';
 import { digestIn, rulesOf } from '../../../../src/networks/agent/nftables.ts';
 import { runBatch } from '../../../../src/networks/agent/programs.ts';
 import { reportWriter } from '../../../../src/networks/agent/report.ts';
@@ -51,7 +51,7 @@ function shown(counts: Readonly<Record<string, number>>): string {
 }
 
 test('a firewall is reported when ten packets have come and none has passed, until one does', () => {
-  const watch = new FirewallWatch(4790);
+  const problemIn = firewallWatch(4790);
   const problems = [
     { ip_before: 100, ip_after: 100, tunnel_before: 9 },
     { ip_before: 105, ip_after: 101, tunnel_before: 10 },
@@ -61,13 +61,13 @@ test('a firewall is reported when ten packets have come and none has passed, unt
     { ip_before: 10, tunnel_before: 99, tunnel_after: 1 },
     {},
     { ip_before: 3, ip_after: 1, tunnel_before: 5, tunnel_after: 5 },
-  ].map((counts) => watch.problem(shown(counts)));
+  ].map((counts) => problemIn(shown(counts)));
   const tunnel = 'a firewall on this node drops packets from other nodes (open UDP port 4790)';
   const pods =
     'a firewall on this node drops IPv4 packets between pods (accept forwarding from nw-* to nw-*)';
   const both = `${pods}, and ${tunnel.replace('a firewall on this node drops ', '')}`;
   expect(problems).toEqual([undefined, tunnel, undefined, tunnel, both, both, undefined]);
-  expect(watch.problem('')).toBeUndefined();
+  expect(problemIn('')).toBeUndefined();
 });
 
 test('the rule for iptables is inserted once, and removed where it is not wanted', async () => {
