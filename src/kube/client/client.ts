@@ -9,6 +9,7 @@ export type ObjectRef = Target & { readonly name: string };
 
 export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;
+  /** Default: the client's name, as in its user agent. */
   readonly fieldManager?: string;
   readonly subresource?: string;
 }

@@ -126,8 +126,8 @@ export class Attachments implements Definitions {
     const hasNoOwner = !networkOwner(found);
     if (!isOurs || retain) {
       const patch = isOurs || hasNoOwner ? disownmentOf(found) : undefined;
-      const options = { fieldManager: FIELD_MANAGER, signal };
-      if (patch) await this.#client.mergePatch(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), patch, options);
+      if (patch)
+        await this.#client.mergePatch(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), patch, { signal });
       return { kind: 'gone' };
     }
     if (!found.metadata.deletionTimestamp) {
@@ -158,8 +158,7 @@ export class Attachments implements Definitions {
   }
 
   async #create(wanted: NetworkAttachmentDefinition, signal: AbortSignal): Promise<void> {
-    const options = { fieldManager: FIELD_MANAGER, signal };
-    this.copies.add(await this.#client.create(NETWORK_ATTACHMENT_DEFINITIONS, wanted, options));
+    this.copies.add(await this.#client.create(NETWORK_ATTACHMENT_DEFINITIONS, wanted, { signal }));
   }
 
   async #withoutFinalizer(
@@ -168,9 +167,8 @@ export class Attachments implements Definitions {
   ): Promise<NetworkAttachmentDefinition> {
     const operations = withoutFinalizer(found, NETWORK_FINALIZER);
     if (operations.length === 0) return found;
-    const options = { fieldManager: FIELD_MANAGER, signal };
     return this.copies.add(
-      await this.#client.jsonPatch(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), operations, options),
+      await this.#client.jsonPatch(NETWORK_ATTACHMENT_DEFINITIONS, refOf(found), operations, { signal }),
     );
   }
 

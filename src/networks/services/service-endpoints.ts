@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { V1Endpoint } from '@kubernetes/client-node';
 import { isAlreadyExists, isConflict, isNotFound } from '../../kube/api/api-error.ts';
 import { keyOf, type ObjectKey, refOf } from '../../kube/api/object.ts';
 import { apiVersionOf, regardingOf } from '../../kube/api/resource.ts';
@@ -15,7 +16,6 @@ import type { Network } from '../api/types.ts';
 import { GATHER_MS, type PodControllerOptions } from '../attach/pod-controller.ts';
 import { addressesOn, type NetworkPod, networksOf } from '../pods/network-pods.ts';
 import {
-  type Endpoint,
   MANAGED_BY,
   type NamedService,
   NETWORK_SLICES,
@@ -37,7 +37,7 @@ export function setUpNetworkServices(manager: Manager, options: NetworkServicesO
   const controller = manager.controller('network-service');
   const services = manager.informer(SERVICES, {
     keep: ({ network }) => network !== undefined,
-    indexers: { network: (service) => [networkOf(service) ?? ''] },
+    indexers: { network: ({ network = '' }) => [network] },
   });
   const slices = manager.informer(NETWORK_SLICES, {
     labelSelector: `${MANAGED_BY}=${FIELD_MANAGER}`,
@@ -92,12 +92,6 @@ function serviceOf({ metadata }: NetworkSlice): ObjectKey {
   return `${metadata.namespace}/${metadata.labels?.[SERVICE_LABEL]}`;
 }
 
-/** The key of the Network whose pods the Service names; undefined if it names none. */
-function networkOf({ metadata, network }: NamedService): ObjectKey | undefined {
-  if (network === undefined) return undefined;
-  return network.includes('/') ? network : `${metadata.namespace}/${network}`;
-}
-
 /** Writes the wanted slices of a Service, and deletes the others. Without the Service, none is wanted. */
 async function writeSlices(
   client: Pick<KubeClient, 'create' | 'mergePatch' | 'delete'>,
@@ -106,17 +100,16 @@ async function writeSlices(
   wanted: readonly Slice[],
   signal: AbortSignal,
 ): Promise<void> {
-  const options = { fieldManager: FIELD_MANAGER, signal };
   for (const slice of wanted) {
     if (!service) break;
     const { name, endpoints } = slice;
     const found = present.find(({ metadata }) => metadata.name === name);
     if (!found) {
-      await client.create(NETWORK_SLICES, newSlice(service, slice), options);
+      await client.create(NETWORK_SLICES, newSlice(service, slice), { signal });
     } else if (!isDeepStrictEqual([found.endpoints, found.ports], [endpoints, service.ports])) {
       const { resourceVersion } = found.metadata;
       const patch = { metadata: { resourceVersion }, endpoints, ports: service.ports };
-      await client.mergePatch(NETWORK_SLICES, refOf(found), patch, options);
+      await client.mergePatch(NETWORK_SLICES, refOf(found), patch, { signal });
     }
   }
   for (const slice of present) {
@@ -153,7 +146,7 @@ interface Wanted {
 }
 
 function wantedOf(service: NamedService, { pods, networks, access }: NetworkServicesOptions): Wanted {
-  const network = networkOf(service);
+  const { network } = service;
   const { name, namespace = '' } = service.metadata;
   if (network === undefined) return { slices: [] };
   const invalid = (note: string): Wanted => ({
@@ -203,7 +196,7 @@ function endpointsOf(
   network: ObjectKey,
   service: NamedService,
   plainOf: (address: string) => string | undefined,
-): readonly Endpoint[] {
+): readonly V1Endpoint[] {
   const { name, namespace = '', uid = '', deletionTimestamp } = pod.metadata;
   const terminating = deletionTimestamp !== undefined;
   const conditions = {

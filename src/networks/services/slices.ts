@@ -1,24 +1,20 @@
+import type { V1Endpoint, V1EndpointSlice } from '@kubernetes/client-node';
 import { ENDPOINT_SLICES } from '../../kube/api/core-resources.ts';
-import { identityOf, type KubeObject } from '../../kube/api/object.ts';
+import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
 import { decodeObject, kindOf, type Resource } from '../../kube/api/resource.ts';
 import { isObject, own, ownObjects, ownString } from '../../util/json.ts';
 import { NETWORK_ANNOTATION, SELECTOR_ANNOTATION } from '../api/names.ts';
 
 /** The cached part of a core/v1 Service. */
 export interface NamedService extends KubeObject {
-  /** The annotations with which it names pods on a Network; both are undefined for other Services. */
-  readonly network?: string | undefined;
+  /** The key of the Network whose pods it names by its annotations; both are undefined for other Services. */
+  readonly network?: ObjectKey | undefined;
   readonly selector?: string | undefined;
   /** Whether it is headless and has no selector, so that Kubernetes writes no EndpointSlices for it. */
   readonly isFree: boolean;
   readonly publishesNotReady: boolean;
-  readonly ports: readonly SlicePort[];
-}
-
-export interface SlicePort {
-  readonly name: string;
-  readonly port: number;
-  readonly protocol: string;
+  /** As its slices have them. */
+  readonly ports: NetworkSlice['ports'];
 }
 
 export const SERVICES: Resource<NamedService> = {
@@ -27,10 +23,12 @@ export const SERVICES: Resource<NamedService> = {
     const object = decodeObject(value);
     const spec = own(value, 'spec');
     const selector = own(spec, 'selector');
+    const { namespace, annotations = {} } = object.metadata;
+    const { [NETWORK_ANNOTATION]: network, [SELECTOR_ANNOTATION]: labels } = annotations;
     return {
       metadata: identityOf(object),
-      network: object.metadata.annotations?.[NETWORK_ANNOTATION],
-      selector: object.metadata.annotations?.[SELECTOR_ANNOTATION],
+      network: network === undefined || network.includes('/') ? network : `${namespace}/${network}`,
+      selector: labels,
       isFree:
         ownString(spec, 'clusterIP') === 'None' &&
         (!isObject(selector) || Object.keys(selector).length === 0),
@@ -45,25 +43,8 @@ export const SERVICES: Resource<NamedService> = {
   },
 };
 
-/** An address of a pod on a Network, as a discovery/v1 EndpointSlice has it. */
-export interface Endpoint {
-  readonly addresses: readonly string[];
-  readonly conditions: { readonly ready: boolean; readonly serving: boolean; readonly terminating: boolean };
-  readonly hostname?: string;
-  readonly nodeName?: string;
-  readonly targetRef: {
-    readonly kind: 'Pod';
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid: string;
-  };
-}
-
 /** discovery.k8s.io/v1 EndpointSlice of a Network's pods. Only the operator writes it, and puts right what differs. */
-export interface NetworkSlice extends KubeObject {
-  readonly endpoints: readonly Endpoint[];
-  readonly ports: readonly SlicePort[];
-}
+export type NetworkSlice = KubeObject & Readonly<Required<Pick<V1EndpointSlice, 'endpoints' | 'ports'>>>;
 
 export const NETWORK_SLICES: Resource<NetworkSlice> = {
   ...ENDPOINT_SLICES,
@@ -91,7 +72,7 @@ export type Slice = Pick<NetworkSlice, 'endpoints'> & { readonly name: string; r
 export const MAX_ENDPOINTS = 100;
 
 /** Distributes endpoints over slices, of one family each. */
-export function sliced(service: string, endpoints: readonly Endpoint[]): readonly Slice[] {
+export function sliced(service: string, endpoints: readonly V1Endpoint[]): readonly Slice[] {
   return ['IPv4', 'IPv6'].flatMap((addressType) => {
     const own = endpoints.filter(
       ({ addresses: [first = ''] }) => first.includes(':') === (addressType === 'IPv6'),

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { type Endpoint, parseSelector, sliced } from '../../../../src/networks/services/slices.ts';
+import type { V1Endpoint } from '@kubernetes/client-node';
+import { parseSelector, sliced } from '../../../../src/networks/services/slices.ts';
 
-const endpoint = (index: number): Endpoint => ({
+const endpoint = (index: number): V1Endpoint => ({
   addresses: [`10.0.${index >> 8}.${index & 255}`],
   conditions: { ready: true, serving: true, terminating: false },
   targetRef: { kind: 'Pod', namespace: 'default', name: `p${index}`, uid: `u${index}` },
