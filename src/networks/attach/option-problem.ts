@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { quote } from '../../util/clip.ts';
-import { isArray, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
+import { type JsonObject, type JsonValue, own, ownString, ownTexts } from '../../util/json.ts';
 import { Allocations } from '../addresses/allocations.ts';
 import { poolsOf } from '../addresses/pool.ts';
 import { GATEWAY_MAC, PORT_KEY, SECURITY_GROUPS_KEY } from '../api/names.ts';
@@ -72,7 +72,7 @@ function interfaceProblem(networks: readonly Selected[]): string | undefined {
 
 /** Multus refuses more than one default route of a family. */
 function routeProblem(networks: readonly Selected[]): string | undefined {
-  const routes = networks.flatMap(({ element }) => routesOf(element));
+  const routes = networks.flatMap(({ element }) => ownTexts(element, 'default-route'));
   const six = routes.filter((address) => address.includes(':')).length;
   if (six < 2 && routes.length - six < 2) return undefined;
   return 'has several default-routes of one IP family: keep one';
@@ -91,11 +91,6 @@ function repetitionProblem(networks: readonly Selected[]): string | undefined {
     }
   }
   return undefined;
-}
-
-function routesOf(element: JsonObject): readonly string[] {
-  const routes = own(element, 'default-route');
-  return isArray(routes) ? routes.filter((each) => typeof each === 'string') : [];
 }
 
 /** An address in canonical form, without its prefix length. */
@@ -135,7 +130,7 @@ function stateProblem(selected: Selected, { subnet, hasPorts }: ReadyNetwork): s
     if (problem !== undefined)
       return `asks for ${ip}, which ${problem} Network ${key}: ${problem.startsWith('must') ? 'correct it, or use none' : 'use another address, or none'}`;
   }
-  for (const route of routesOf(element)) {
+  for (const route of ownTexts(element, 'default-route')) {
     // The gateway may be one, and also another pod.
     const problem = allocations.problemOf(route);
     if (problem !== undefined && /range|broadcast|end in/.test(problem))

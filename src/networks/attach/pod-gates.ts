@@ -9,13 +9,13 @@ import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import type { EventDetails, EventRecorder } from '../../kube/events/events.ts';
 import { pointer } from '../../util/patch.ts';
 import type { IpamState } from '../addresses/ipam-state.ts';
-import { FIELD_MANAGER, MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
+import { MULTUS_NETWORKS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import type { NetworkState } from '../controller/provider-registry.ts';
 import type { NetworkNodes } from '../nodes/network-nodes.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import { isGated, type NetworkPod } from '../pods/network-pods.ts';
 import { parseRequest } from '../pods/request.ts';
-import { keyOfSelected, mergeNetworks, overlongProblem } from '../pods/selection.ts';
+import { keyOfSelected, mergeNetworks } from '../pods/selection.ts';
 import type { Refusal } from '../providers.ts';
 import type { NetworkUsers } from './network-users.ts';
 import { optionProblem } from './option-problem.ts';
@@ -87,8 +87,7 @@ export class PodGates {
     if (lasting) return lasting;
     const [first] = refusals;
     if (first) return { ...first, why: refusals.map(({ why }) => why).join('; ') };
-    const merged =
-      typeof multus === 'object' ? overlongProblem(multus) : mergeNetworks(request, multus, namespace);
+    const merged = typeof multus === 'object' ? multus : mergeNetworks(request, multus, namespace);
     if ('problem' in merged) return invalid(`${MULTUS_NETWORKS} ${merged.problem}`);
     if (merged.text !== multus) {
       return invalid(`${NETWORK_ANNOTATION} changed after the pod was created: recreate the pod`);
@@ -158,7 +157,7 @@ export class PodGates {
     signal: AbortSignal,
   ): Promise<Result | undefined> {
     try {
-      const options = { fieldManager: FIELD_MANAGER, timeoutMs: WRITE_TIMEOUT_MS, signal };
+      const options = { timeoutMs: WRITE_TIMEOUT_MS, signal };
       await this.#options.client.jsonPatch(PODS, refOf(pod), operations, options);
       this.#patched.set(keyOf(pod), versionOf(pod));
       return undefined;
@@ -221,9 +220,8 @@ export class PodGates {
     return before !== note;
   }
 
-  #report({ metadata }: NetworkPod, details: EventDetails): void {
-    const { name, namespace = '', uid = '' } = metadata;
-    this.#options.events.event(regardingOf(PODS, { metadata: { name, namespace, uid } }), details);
+  #report(pod: NetworkPod, details: EventDetails): void {
+    this.#options.events.event(regardingOf(PODS, pod), details);
   }
 }
 

@@ -11,7 +11,7 @@ import {
   isNetworkKey,
   keptSelection,
   keyOfSelected,
-  type Overlong,
+  type Problem,
   parseNetworkStatus,
   parseSelection,
 } from './selection.ts';
@@ -51,8 +51,8 @@ const WITHOUT_NETWORKS = {
 
 /** The networks of a pod in the two annotations. */
 interface Selections {
-  readonly asked?: string | Overlong;
-  readonly multus?: string | Overlong;
+  readonly asked?: string | Problem;
+  readonly multus?: string | Problem;
 }
 
 /**

@@ -10,7 +10,6 @@ import {
   MAX_ADDRESS,
   MAX_ADDRESSES,
   type NetworkSelection,
-  type Overlong,
   type Problem,
   parseSelection,
 } from './selection.ts';
@@ -64,7 +63,7 @@ export function hintsFor({ networks }: NetworkSelection): readonly string[] {
  * they are shared, as in Multus' namespace isolation.
  */
 export function parseRequest(
-  text: string | Overlong,
+  text: string | Problem,
   podNamespace: string,
   access: NetworkAccess,
 ): NetworkSelection | Problem {

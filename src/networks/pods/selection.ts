@@ -5,9 +5,9 @@ import {
   isObject,
   type JsonArray,
   type JsonObject,
-  type JsonValue,
   own,
   ownString,
+  ownTexts,
   sameJson,
 } from '../../util/json.ts';
 import { parseAnnotation, sizeProblem } from '../../util/text-bounds.ts';
@@ -28,11 +28,6 @@ export interface NetworkSelection {
   readonly networks: readonly Selected[];
 }
 
-/** Replaces the text of an annotation that is too long for a cache. */
-export interface Overlong {
-  readonly length: number;
-}
-
 /** What is wrong with an annotation, as the end of a sentence that begins with its key. */
 export interface Problem {
   readonly problem: string;
@@ -50,9 +45,9 @@ const ADVICE = 'use the name of a Network such as example-network, or several se
  * `namespace/a`, `a@net1`), or a JSON list of objects. It distinguishes them as Multus does. Networks without a
  * namespace are in the pod's namespace. It does not check names and options.
  */
-export function parseSelection(text: string | Overlong, podNamespace: string): NetworkSelection | Problem {
+export function parseSelection(text: string | Problem, podNamespace: string): NetworkSelection | Problem {
   const kept = keptSelection(text);
-  if (typeof kept !== 'string') return overlongProblem(kept);
+  if (typeof kept !== 'string') return kept;
   const trimmed = kept.trim();
   if (trimmed === '') return { problem: `is empty: ${ADVICE}` };
   const problem = sizeProblem(kept);
@@ -73,13 +68,10 @@ export function parseSelection(text: string | Overlong, podNamespace: string): N
   return { text: trimmed, networks };
 }
 
-/** What a cache keeps of an annotation: its text, if it is not too long. */
-export function keptSelection(text: string | Overlong): string | Overlong {
-  return text.length > MAX_SELECTION ? { length: text.length } : text;
-}
-
-export function overlongProblem({ length }: Overlong): Problem {
-  return { problem: `has ${length} characters: use at most ${MAX_SELECTION}` };
+/** What a cache keeps of an annotation: its text, or that it is too long. */
+export function keptSelection(text: string | Problem): string | Problem {
+  if (typeof text !== 'string' || text.length <= MAX_SELECTION) return text;
+  return { problem: `has ${text.length} characters: use at most ${MAX_SELECTION}` };
 }
 
 /** `namespace/name`: the key of the Network, and of its NetworkAttachmentDefinition. */
@@ -157,7 +149,7 @@ export const MAX_ADDRESS = 49;
 
 /** The addresses that the element of an annotation asks for. */
 export function ipsOf(element: JsonObject): readonly string[] {
-  return keptIps(own(element, 'ips'));
+  return keptIps(ownTexts(element, 'ips'));
 }
 
 /** A network to which a pod is attached. */
@@ -182,18 +174,14 @@ export function parseNetworkStatus(text: string | undefined, podNamespace: strin
     const network = name.includes('/') ? name : `${podNamespace}/${name}`;
     if (!isNetworkKey(network)) continue;
     if (byNetwork.size === MAX_SELECTED && !byNetwork.has(network)) break;
-    byNetwork.set(network, keptIps([...(byNetwork.get(network) ?? []), ...keptIps(own(entry, 'ips'))]));
+    byNetwork.set(network, keptIps([...(byNetwork.get(network) ?? []), ...ownTexts(entry, 'ips')]));
   }
   return Array.from(byNetwork, ([network, ips]) => ({ network, ips }));
 }
 
-/** The texts of a list that can be addresses. Users can write any number of them, and a cache keeps a few. */
-export function keptIps(ips: JsonValue | undefined): readonly string[] {
-  if (!isArray(ips)) return [];
-  return ips
-    .filter((ip) => typeof ip === 'string')
-    .filter(({ length }) => length <= MAX_ADDRESS)
-    .slice(0, MAX_ADDRESSES);
+/** The texts that can be addresses. Users can write any number of them, and a cache keeps a few. */
+function keptIps(ips: readonly string[]): readonly string[] {
+  return ips.filter(({ length }) => length <= MAX_ADDRESS).slice(0, MAX_ADDRESSES);
 }
 
 /** Whether a Network can have this key: its name and its namespace are DNS labels. */

@@ -90,7 +90,9 @@ export class RangeReservations {
     reservation.isDecided = true;
     const missing = reservation.wants.filter((cidr) => !reservation.holds.includes(cidr));
     for (const cidr of missing) {
-      const by = this.#obstacle(reservation, cidr);
+      const range = parseRange(cidr);
+      const by =
+        range && (this.#cluster?.met(range, reservation.blockedBy) ?? this.#blockerOf(reservation, range));
       if (!by) continue;
       // This Network cannot have its ranges, so others need not wait for it.
       if (reservation.blockedBy === undefined) this.#freeBlocked(key);
@@ -135,11 +137,6 @@ export class RangeReservations {
     const reservation: Reservation = { key, uid, createdAt, ...nothing };
     this.#reservations.set(key, reservation);
     return reservation;
-  }
-
-  #obstacle(reservation: Reservation, cidr: string): Blocker | ClusterRange | undefined {
-    const range = parseRange(cidr);
-    return range && (this.#cluster?.met(range, reservation.blockedBy) ?? this.#blockerOf(reservation, range));
   }
 
   /** What another Network holds of the range, or wants if it comes first and nothing blocks it. */

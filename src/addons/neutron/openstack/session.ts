@@ -2,15 +2,12 @@ import { abortable } from '../../../kube/util/waits.ts';
 import { type JsonValue, own, ownObjects, ownString } from '../../../util/json.ts';
 import { type Cloud, httpUrl, type Keystone, NEUTRON_URL } from './cloud.ts';
 import { NotConfiguredError, openStackErrorFrom, UnusableAnswerError } from './error.ts';
-import type { HttpAnswer, HttpMethod, OpenStackHttp } from './http.ts';
+import type { HttpAnswer, HttpMethod, HttpRequest, OpenStackHttp } from './http.ts';
 
-export interface NetworkRequest {
+export interface NetworkRequest extends Omit<HttpRequest, 'method' | 'url'> {
   /** Below the API's version: `/networks`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  readonly signal: AbortSignal;
 }
 
 /** A token of Keystone. */
