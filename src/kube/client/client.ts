@@ -3,13 +3,25 @@ import { TransportError } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import { type Resource, resourcePath, type Target } from '../api/resource.ts';
 import { type List, type ListPage, listPageOf, textBodyOf } from '../api/response.ts';
-import { type CallOptions, JSON_TYPE, type Query, type RequestOptions, RestClient } from './rest-client.ts';
+import {
+  type CallOptions,
+  type ClientOptions,
+  JSON_TYPE,
+  type Query,
+  type RequestOptions,
+  RestClient,
+} from './rest-client.ts';
 
 export type ObjectRef = Target & { readonly name: string };
 
+export interface KubeClientOptions extends ClientOptions {
+  /** Names the writer in managedFields. By default, the API server takes the start of the user agent. */
+  readonly fieldManager?: string;
+}
+
 export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;
-  /** Default: the client's name, as in its user agent. */
+  /** Default: that of the client. */
   readonly fieldManager?: string;
   readonly subresource?: string;
 }
@@ -42,6 +54,13 @@ const PAGE_SIZE = 500;
  * retries a request a few times when that is safe: see retryDelay().
  */
 export class KubeClient extends RestClient {
+  readonly #fieldManager: string | undefined;
+
+  constructor({ fieldManager, ...options }: KubeClientOptions) {
+    super(options);
+    this.#fieldManager = fieldManager;
+  }
+
   async get<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,
@@ -58,7 +77,7 @@ export class KubeClient extends RestClient {
     { subresource, ...options }: WriteOptions = {},
   ): Promise<T> {
     const path = resourcePath(resource, { namespace: object.metadata.namespace }, subresource);
-    const call = { ...write(options), accept: acceptOf(resource), body: object };
+    const call = { ...this.#write(options), accept: acceptOf(resource), body: object };
     return resource.decode(await this.request('POST', path, call));
   }
 
@@ -180,8 +199,12 @@ export class KubeClient extends RestClient {
     { subresource, ...options }: ApplyOptions,
   ): Promise<T> {
     const path = resourcePath(resource, ref, subresource);
-    const call = { ...write(options), accept: acceptOf(resource), body, contentType };
+    const call = { ...this.#write(options), accept: acceptOf(resource), body, contentType };
     return resource.decode(await this.request('PATCH', path, call));
+  }
+
+  #write({ dryRun, fieldManager = this.#fieldManager, force, ...call }: ApplyOptions): RequestOptions {
+    return { ...call, query: { dryRun: dryRun ? 'All' : undefined, fieldManager, force } };
   }
 }
 
@@ -195,8 +218,4 @@ function isTooLong(error: unknown): boolean {
  */
 function acceptOf({ metadataOnly }: Resource<KubeObject>, suffix: '' | 'List' = ''): string {
   return metadataOnly ? `${JSON_TYPE};as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1` : JSON_TYPE;
-}
-
-function write({ dryRun, fieldManager, force, ...call }: ApplyOptions): RequestOptions {
-  return { ...call, query: { dryRun: dryRun ? 'All' : undefined, fieldManager, force } };
 }

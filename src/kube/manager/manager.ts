@@ -37,7 +37,7 @@ export interface ApiAccess {
 }
 
 export interface ManagerOptions {
-  /** The name of the program, used in its lease, its Events and its metrics. */
+  /** The name of the program, used in its lease, its Events, its metrics and managedFields. */
   readonly name: string;
   /** The name of this replica; default the host name. */
   readonly identity?: string;
@@ -162,7 +162,8 @@ export class Manager {
     const [clock, registry] = [systemClock, prometheus.createRegistry()];
     const transport = new Transport(config, clock, USER_AGENT);
     const leaseTransport = new Transport(config, clock, USER_AGENT);
-    const common = { clock, log: options.log, metrics: prometheus.clientMetrics(registry) };
+    const { name: fieldManager, log } = options;
+    const common = { clock, log, fieldManager, metrics: prometheus.clientMetrics(registry) };
     const api: ApiAccess = {
       client: new KubeClient({ ...common, transport }),
       leaseClient: new KubeClient({ ...common, transport: leaseTransport, timeoutMs: LEASE_TIMEOUT_MS }),

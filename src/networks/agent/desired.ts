@@ -49,12 +49,11 @@ export function agentNetwork(network: Network, node: string): AgentNetwork {
   const bridge = bridgeName(key);
   const isHere = nodes.some(({ name }) => name === node);
   const ranges = [status, ...(secondary ? [secondary] : [])].map(gatewayRange);
+  const common = { metadata: identityOf(network), bridge, provider, isHere };
+  if (!status.nodes || !isVni(vni) || !ranges.every((range) => range !== undefined))
+    return { ...common, network: undefined };
   const others = nodes.filter(({ name, address }) => name !== node && ipaddr.isValid(address));
-  const isComplete = status.nodes && isVni(vni) && ranges.every((range) => range !== undefined);
-  return {
-    ...{ metadata: identityOf(network), bridge, provider, isHere },
-    network: isComplete ? { key, bridge, vni, mtu, ranges, others, isHere } : undefined,
-  };
+  return { ...common, network: { key, bridge, vni, mtu, ranges, others, isHere } };
 }
 
 function gatewayRange({

@@ -15,8 +15,9 @@ const COUNTER = /counter (\S+) \{\s+packets (\d+)/g;
 export const COUNTERS = Object.keys(KINDS).flatMap((kind) => [`${kind}_before`, `${kind}_after`]);
 
 /**
- * Returns what tells why packets do not arrive, as a sentence without a full stop; undefined if they do, or if there were
- * none. A table that was replaced counts from zero.
+ * Returns what tells from the output of `nft list counters` why packets do not arrive, because other rules of the node
+ * drop all of a kind: as a sentence without a full stop; undefined if they do, or if there were none. A table that was
+ * replaced counts from zero.
  * @param port the UDP port of the tunnels
  */
 export function firewallWatch(port: number): (counters: string) => string | undefined {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { TransportError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { decodeObject } from '../../../../src/kube/api/resource.ts';
+import { KubeClient } from '../../../../src/kube/client/client.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
 import { configMap, configMaps, listOf } from '../../../support/kube/scripted-objects.ts';
 import { until } from '../../../support/time/until.ts';
@@ -72,6 +73,24 @@ test.each([200, 500])('the answer to a client times out when the body of a %d ne
   const got = api.client.get(configMaps, cart).catch((error: unknown) => error);
   (await api.server.next()).answer(TOO_LONG, { status });
   expect(await got).toMatchObject({ name: 'TransportError', code: 'ETOOLARGE' });
+});
+
+test('a write has the field manager of its client, unless it names another', async () => {
+  const { transport, clock, server } = api;
+  const client = new KubeClient({ transport, clock, fieldManager: 'ours' });
+  for (const [options, manager] of [[{}, 'ours'] as const, [{ fieldManager: 'other' }, 'other'] as const]) {
+    for (const write of [
+      () => client.create(configMaps, configMap('cart', 1), options),
+      () => client.mergePatch(configMaps, cart, {}, options),
+      () => client.jsonPatch(configMaps, cart, [], options),
+    ]) {
+      const written = write();
+      const request = await server.next();
+      expect(request.query.get('fieldManager')).toBe(manager);
+      request.answer(configMap('cart', 1));
+      await written;
+    }
+  }
 });
 
 test('the answer to a client counts as refused if it is one to a write', async () => {
