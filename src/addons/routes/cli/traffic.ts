@@ -28,6 +28,7 @@ import { toError, UsageError } from '../../../kube/util/errors.ts';
 import { sleep, withTimeout } from '../../../kube/util/waits.ts';
 import { systemClock } from '../../../kube/workqueue/clock.ts';
 import { isObject } from '../../../util/json.ts';
+import { parentsIn } from '../compile/attach.ts';
 import { routeKey } from '../compile/route.ts';
 import { ROUTES_CONFIG_MAP } from '../delivery/resources.ts';
 import { liveRoutes } from './check-routes.ts';
@@ -167,15 +168,7 @@ async function shownBy(client: Cluster['client'], kind: string, namespace: strin
     const named = kind.startsWith('g') ? `GRPCRoute ${key}` : key;
     return ({ route }: TrafficRow) => route.startsWith(`${named} `);
   }
-  const routes = (await liveRoutes(client)).filter(({ metadata, spec }) =>
-    (spec.parentRefs ?? []).some(
-      (parent) =>
-        parent.kind === 'Service' &&
-        parent.name === name &&
-        (parent.namespace ?? metadata.namespace) === namespace,
-    ),
-  );
-  const keys = routes.map(routeKey);
+  const keys = (await liveRoutes(client)).filter((route) => parentsIn(route).includes(key)).map(routeKey);
   return ({ route, backend }: TrafficRow) =>
     keys.some((each) => route.startsWith(`${each} `)) || backend.startsWith(`${key}:`);
 }

@@ -30,34 +30,48 @@ const HTTP_PROTOCOLS: ReadonlySet<string | undefined> = new Set([
   ...['kubernetes.io/h2c', 'kubernetes.io/ws'],
 ]);
 
-/** What became of a route's references to Services. References to other kinds, such as Gateways, are not ours. */
-export function attach({ metadata, spec }: Route, services: Services): readonly Attachment[] {
+/** A route's references to Services. References to other kinds, such as Gateways, are not ours. */
+function serviceReferences({ spec }: Route): readonly ParentReference[] {
+  return (spec.parentRefs ?? []).filter(({ group, kind }) => group === '' && kind === 'Service');
+}
+
+/** The keys of the Services that are parents of a route. */
+export function parentsIn(route: Route): readonly ObjectKey[] {
+  const own = route.metadata.namespace;
+  return serviceReferences(route).map(({ namespace = own, name }) => `${namespace}/${name}`);
+}
+
+/** What became of a route's references to Services. */
+export function attach(route: Route, services: Services): readonly Attachment[] {
   let room = MAX_PORTS;
-  return (spec.parentRefs ?? [])
-    .filter(({ group, kind }) => group === '' && kind === 'Service')
-    .map((reference) => {
-      const unknown = Object.keys(reference).filter((field) => !PARENT_FIELDS.includes(field));
-      if (unknown.length > 0) {
-        // It may say that the route is for fewer ports or clients.
-        const missing = `parentRefs: the route does not apply to this parent: remove ${unknown.join(', ')}, which the operator does not support`;
-        return { reference, missing, reason: 'UnsupportedValue' };
-      }
-      const namespace = reference.namespace ?? metadata.namespace ?? '';
-      const key = `${namespace}/${reference.name}`;
-      const service = services.get(key);
-      const found = addressesOf(service);
-      if (service === undefined || 'missing' in found) {
-        return { reference, missing: `Service ${key} ${'missing' in found ? found.missing : ''}` };
-      }
-      const ports = portsOf(service, reference);
-      if (typeof ports === 'string') return { reference, missing: `Service ${key} ${ports}` };
-      if (ports.length > room) {
-        const missing = `all ports of Service ${key} would give this route over ${MAX_PORTS}: set port in the parentRef`;
-        return { reference, missing, reason: 'RoutesTooLarge' };
-      }
-      room -= ports.length;
-      return { reference, ports: ports.map(({ port }) => ({ service: key, namespace, port, ...found })) };
-    });
+  return serviceReferences(route).map((reference) => {
+    const unknown = Object.keys(reference).filter((field) => !PARENT_FIELDS.includes(field));
+    if (unknown.length > 0) {
+      // It may say that the route is for fewer ports or clients.
+      const missing = `parentRefs: the route does not apply to this parent: remove ${unknown.join(', ')}, which the operator does not support`;
+      return { reference, missing, reason: 'UnsupportedValue' };
+    }
+    const namespace = reference.namespace ?? route.metadata.namespace ?? '';
+    const key = `${namespace}/${reference.name}`;
+    const service = services.get(key);
+    const found = addressesOf(service);
+    if (service === undefined || 'missing' in found) {
+      return { reference, missing: `Service ${key} ${'missing' in found ? found.missing : ''}` };
+    }
+    const ports = chosenPorts(service, reference);
+    if (typeof ports === 'string') return { reference, missing: `Service ${key} ${ports}` };
+    if (ports.length > room) {
+      const missing = `all ports of Service ${key} would give this route over ${MAX_PORTS}: set port in the parentRef`;
+      return { reference, missing, reason: 'RoutesTooLarge' };
+    }
+    room -= ports.length;
+    return { reference, ports: ports.map(({ port }) => ({ service: key, namespace, port, ...found })) };
+  });
+}
+
+/** The ports to which a route is attached. */
+export function portsOf(attachments: readonly Attachment[]): readonly AttachedPort[] {
+  return attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
 }
 
 /** Where a backend is, as `address:port`; or why it is nowhere. */
@@ -95,7 +109,10 @@ function addressesOf(
   return addresses.length > 0 ? { addresses } : { missing: 'does not have an address yet' };
 }
 
-function portsOf(service: Service, { port, sectionName }: ParentReference): readonly ServicePort[] | string {
+function chosenPorts(
+  service: Service,
+  { port, sectionName }: ParentReference,
+): readonly ServicePort[] | string {
   const named = (service.spec?.ports ?? []).filter(
     (each) => (port ?? each.port) === each.port && (sectionName ?? each.name) === each.name,
   );

@@ -1,9 +1,9 @@
 import type { ObjectKey } from '../../../kube/api/object.ts';
-import { type AttachedPort, type Attachment, attach, locate, portText } from './attach.ts';
+import { type AttachedPort, type Attachment, attach, locate, portsOf, portText } from './attach.ts';
 import { faultText, type RouteFault } from './findings.ts';
 import { grantsOf, type ReferenceGrant } from './grants.ts';
 import type { Target } from './model.ts';
-import type { ParsedRoute } from './parse.ts';
+import { type ParsedRoute, targetsIn } from './parse.ts';
 import { type Draft, hostBytes, type PlacedRoute, PortTable, ROOM } from './port-table.ts';
 import { permitted, type Reading, read } from './reading.ts';
 import { isGrpcRoute, type Route, routeKey, type Services } from './route.ts';
@@ -138,26 +138,13 @@ function addRoute(
 
 /** What keeps backends and mirrors from being reached. */
 function backendFaults(
-  { rules }: ParsedRoute,
+  route: ParsedRoute,
   place: (target: Target) => ReturnType<typeof locate>,
 ): readonly RouteFault[] {
-  const faults: RouteFault[] = [];
-  const check = (target: Target, path: string) => {
+  return targetsIn(route).flatMap(({ target, path }) => {
     const found = place(target);
-    if (typeof found === 'object') faults.push({ ...found, path });
-  };
-  for (const [rule, { action }] of rules.entries()) {
-    if (action.kind !== 'forward') continue;
-    for (const [index, backend] of action.backends.entries()) {
-      if (!('broken' in backend)) check(backend, `rules[${rule}].backendRefs[${index}]`);
-    }
-    for (const mirror of action.mirrors) check(mirror, `rules[${rule}].filters`);
-  }
-  return faults;
-}
-
-function portsOf(attachments: readonly Attachment[]): readonly AttachedPort[] {
-  return attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
+    return typeof found === 'object' ? { ...found, path } : [];
+  });
 }
 
 const draftKey = ({ service, port }: AttachedPort) => `${service}:${port}`;

@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../../../kube/api/object.ts';
-import { type AttachedPort, portText } from './attach.ts';
+import { type AttachedPort, portsOf, portText } from './attach.ts';
 import type { Compilation } from './compile.ts';
 import { entryName } from './envoy-route.ts';
 import { type FaultReason, faultText } from './findings.ts';
@@ -83,9 +83,7 @@ export function explainRoute(compilation: Compilation, key: ObjectKey): readonly
   const route = compilation.routes.get(key);
   const namespace = route?.object.metadata.namespace ?? '';
   const routed = compilation.ports(namespace);
-  return (route?.attachments ?? []).flatMap((attachment) =>
-    'ports' in attachment ? attachment.ports.flatMap((port) => scopeOf(port, namespace, routed)) : [],
-  );
+  return portsOf(route?.attachments ?? []).flatMap((port) => scopeOf(port, namespace, routed));
 }
 
 function scopeOf(port: AttachedPort, namespace: string, routed: readonly RoutedPort[]): readonly string[] {
@@ -136,7 +134,7 @@ export function routeProblems(compilation: Compilation, key: ObjectKey): readonl
         : attachment.ports.flatMap((port) => portProblems(key, port, routed)),
     ),
     ...faults.map((fault) => ({ reason: fault.reason, message: faultText(fault) })),
-    ...(attachments.some((attachment) => 'ports' in attachment) ? unserved : []).map(
+    ...(portsOf(attachments).length > 0 ? unserved : []).map(
       (rule): RouteProblem => ({ reason: 'NoBackend', message: unservedText(rule) }),
     ),
     ...unusedHostnames(object),

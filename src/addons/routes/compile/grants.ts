@@ -2,7 +2,7 @@ import type { KubeObject, ObjectKey } from '../../../kube/api/object.ts';
 import type { Fitting } from '../../../util/shape.ts';
 import type { RouteFault } from './findings.ts';
 import type { Action, Target } from './model.ts';
-import type { ParsedRoute } from './parse.ts';
+import { type ParsedRoute, targetsIn } from './parse.ts';
 import { kindOf } from './route.ts';
 
 /** The shape of the part of a ReferenceGrant of the Gateway API that routing reads: who may name what in its namespace. */
@@ -66,21 +66,21 @@ export function withoutUngranted(route: ParsedRoute, isGranted: IsGranted): Pars
   const kind = kindOf(route.object);
   const isRefused = ({ service }: Target) =>
     !service.startsWith(`${namespace}/`) && !isGranted(kind, namespace, service);
-  const faults: RouteFault[] = [];
-  const refuse = ({ service }: Target, path: string) => {
+  const refused = targetsIn(route).filter(({ target }) => isRefused(target));
+  if (refused.length === 0) return route;
+  const faults = refused.map(({ target: { service }, path }): RouteFault => {
     const message = `no ReferenceGrant lets ${kind}s in namespace ${namespace} use Service ${service}: create one in the Service's namespace`;
-    faults.push({ reason: 'RefNotPermitted', path, message });
-  };
-  const permitted = (action: Action, rule: number): Action => {
+    return { reason: 'RefNotPermitted', path, message };
+  });
+  const permitted = (action: Action): Action => {
     if (action.kind !== 'forward') return action;
-    const backends = action.backends.map((backend, index) => {
-      if ('broken' in backend || !isRefused(backend)) return backend;
-      refuse(backend, `rules[${rule}].backendRefs[${index}]`);
-      return { weight: backend.weight, broken: true as const };
-    });
-    for (const mirror of action.mirrors.filter(isRefused)) refuse(mirror, `rules[${rule}].filters`);
+    const backends = action.backends.map((backend) =>
+      'broken' in backend || !isRefused(backend)
+        ? backend
+        : { weight: backend.weight, broken: true as const },
+    );
     return { ...action, backends, mirrors: action.mirrors.filter((mirror) => !isRefused(mirror)) };
   };
-  const rules = route.rules.map((rule, index) => ({ ...rule, action: permitted(rule.action, index) }));
-  return faults.length === 0 ? route : { ...route, rules, faults: [...route.faults, ...faults] };
+  const rules = route.rules.map((rule) => ({ ...rule, action: permitted(rule.action) }));
+  return { ...route, rules, faults: [...route.faults, ...faults] };
 }

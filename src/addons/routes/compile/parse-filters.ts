@@ -7,8 +7,6 @@ import {
   type HTTPBackendRef,
   type HTTPHeaderFilter,
   type HTTPPathModifier,
-  type HTTPRequestMirrorFilter,
-  type HTTPRequestRedirectFilter,
   type HTTPRouteFilter,
 } from './route.ts';
 
@@ -180,7 +178,7 @@ function checkHost(hostname: string, at: Place): boolean {
 
 /** False if no copy is sent and the rule goes on. */
 function parseMirror(
-  given: HTTPRequestMirrorFilter | undefined,
+  given: HTTPRouteFilter['requestMirror'],
   namespace: string,
   at: Place,
 ): Mirror | false | undefined {
@@ -235,7 +233,7 @@ function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | un
 }
 
 function parseRedirect(
-  given: HTTPRequestRedirectFilter | undefined,
+  given: HTTPRouteFilter['requestRedirect'],
   matches: readonly Match[],
   at: Place,
 ): Redirect | undefined {

@@ -1,7 +1,7 @@
 import type { ObjectKey } from '../../../kube/api/object.ts';
 import { parseDuration } from '../../../util/duration.ts';
 import { Place, type RouteFault } from './findings.ts';
-import type { Action, Backend, Broken, Match, Retry } from './model.ts';
+import type { Action, Backend, Broken, Match, Retry, Target } from './model.ts';
 import {
   parseBackendFilters,
   parseFilters,
@@ -23,6 +23,19 @@ export interface ParsedRoute {
 export interface ParsedRule {
   readonly matches: readonly ParsedMatch[];
   readonly action: Action;
+}
+
+/** The backends and mirrors of a route, each with the path of what names it. */
+export function targetsIn({
+  rules,
+}: ParsedRoute): readonly { readonly target: Target; readonly path: string }[] {
+  return rules.flatMap(({ action }, rule) => {
+    if (action.kind !== 'forward') return [];
+    const backends = action.backends.flatMap((backend, index) =>
+      'broken' in backend ? [] : { target: backend, path: `rules[${rule}].backendRefs[${index}]` },
+    );
+    return [...backends, ...action.mirrors.map((target) => ({ target, path: `rules[${rule}].filters` }))];
+  });
 }
 
 /** `useDefaultGateways` is for Gateways alone. */

@@ -1,5 +1,5 @@
 import { type KubeObject, keyOf, type ObjectKey } from '../../../kube/api/object.ts';
-import { type Fitting, misfit } from '../../../util/shape.ts';
+import type { Fitting } from '../../../util/shape.ts';
 
 /** The part of a Service that routing reads. */
 export interface Service extends KubeObject {
@@ -96,11 +96,9 @@ const PARENT_STATUS = { conditions: [CONDITION], controllerName: 'string', paren
 const SPEC = { 'hostnames?': STRINGS, 'parentRefs?': [PARENT] } as const;
 const STATUS = { 'status?': { parents: [PARENT_STATUS] } } as const;
 export const CORS_FIELDS = Object.keys(CORS).map((key) => key.replace('?', ''));
-/** What routing reads of the Gateway API's v1. */
-const SHAPES = {
-  HTTPRoute: { spec: { ...SPEC, 'rules?': [HTTP_RULE] }, ...STATUS },
-  GRPCRoute: { spec: { ...SPEC, 'rules?': [GRPC_RULE] }, ...STATUS },
-} as const;
+/** The shapes of what routing reads of the Gateway API's v1. */
+export const HTTP_ROUTE = { spec: { ...SPEC, 'rules?': [HTTP_RULE] }, ...STATUS } as const;
+export const GRPC_ROUTE = { spec: { ...SPEC, 'rules?': [GRPC_RULE] }, ...STATUS } as const;
 
 export type ParentReference = Fitting<typeof PARENT>;
 export type HTTPRouteRule = Fitting<typeof HTTP_RULE>;
@@ -108,8 +106,6 @@ export type HTTPRouteMatch = Fitting<typeof MATCH>;
 export type HTTPBackendRef = Fitting<typeof BACKEND>;
 export type HTTPRouteFilter = Fitting<typeof FILTER>;
 export type HTTPHeaderFilter = Fitting<typeof HEADERS>;
-export type HTTPRequestMirrorFilter = Fitting<typeof MIRROR>;
-export type HTTPRequestRedirectFilter = Fitting<typeof REDIRECT>;
 export type HTTPPathModifier = Fitting<typeof PATH>;
 /** Of a header or a query parameter. */
 export type HTTPValueMatch = Fitting<typeof VALUE_MATCH>;
@@ -118,9 +114,9 @@ export type GRPCRouteMatch = Fitting<typeof GRPC_MATCH>;
 export type RouteParentStatus = Fitting<typeof PARENT_STATUS>;
 export type RouteCondition = Fitting<typeof CONDITION>;
 
-export type HTTPRoute = KubeObject & Fitting<typeof SHAPES.HTTPRoute>;
+export type HTTPRoute = KubeObject & Fitting<typeof HTTP_ROUTE>;
 /** An HTTPRoute with other matches, and with fewer kinds of filters. */
-export type GRPCRoute = KubeObject & Fitting<typeof SHAPES.GRPCRoute> & { readonly kind: typeof GRPC };
+export type GRPCRoute = KubeObject & Fitting<typeof GRPC_ROUTE> & { readonly kind: typeof GRPC };
 export type Route = HTTPRoute | GRPCRoute;
 
 const GRPC = 'GRPCRoute';
@@ -142,12 +138,4 @@ export function routeKey(route: Pick<HTTPRoute, 'kind' | 'metadata'>): ObjectKey
 /** With its kind, for messages. */
 export function routeText(key: ObjectKey): string {
   return key.includes(' ') ? key : `HTTPRoute ${key}`;
-}
-
-/**
- * Where a route is not of its type; undefined if it is nowhere. The API server checks this by the CRD, but not what an earlier
- * schema let through: objects stay as they were stored.
- */
-export function routeMisfit(kind: 'HTTPRoute' | 'GRPCRoute', route: unknown): string | undefined {
-  return misfit(route, SHAPES[kind], kind);
 }

@@ -5,6 +5,7 @@ import { type Informer, waitForSync } from '../../../kube/cache/informer.ts';
 import type { Lister } from '../../../kube/cache/store.ts';
 import { informerIfServed, type OptionalInformer } from '../../../kube/manager/if-served.ts';
 import type { Manager } from '../../../kube/manager/manager.ts';
+import { parentsIn } from '../compile/attach.ts';
 import type { ReferenceGrant } from '../compile/grants.ts';
 import type { Route, Service } from '../compile/route.ts';
 import {
@@ -19,7 +20,7 @@ import {
   SERVICES,
   serviceSummary,
 } from './resources.ts';
-import { PARENT, parentsIn } from './route-warnings.ts';
+import { PARENT } from './route-warnings.ts';
 import { ROUTED_IN } from './sidecars.ts';
 
 /** What the delivery of routes watches. */

@@ -4,7 +4,7 @@ import type { Slices } from '../../../kube/util/slices.ts';
 import { sleep } from '../../../kube/util/waits.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { isArray, isObject, type JsonValue, own, sameJson } from '../../../util/json.ts';
-import type { AttachedPort } from '../compile/attach.ts';
+import { parentsIn, portsOf } from '../compile/attach.ts';
 import { compileSteps } from '../compile/compile.ts';
 import { NO_SIDECAR, type RouteProblem, routeProblems } from '../compile/explain.ts';
 import type { ReferenceGrant } from '../compile/grants.ts';
@@ -35,12 +35,6 @@ const LOOKS = 4;
 const LOOK_MS = 100;
 /** More reviews are answered without warnings: bodies of all webhooks share one room, and these keep theirs for long. */
 const MAX_AT_ONCE = 4;
-
-/** The keys of the Services that are parents of a route. */
-export function parentsIn({ metadata, spec }: Route): readonly string[] {
-  const services = (spec.parentRefs ?? []).filter(({ group, kind }) => group === '' && kind === 'Service');
-  return services.map(({ namespace = metadata.namespace, name }) => `${namespace}/${name}`);
-}
 
 /**
  * The webhook that warns the author of a route of what `status` and `check` would say later. It never rejects a route:
@@ -132,19 +126,11 @@ async function problemsOf(
   const { namespace = '' } = route.metadata;
   const steps = compileSteps({ routes: [route, ...compared], services, grants: grants.list() });
   const compilation = await slices.run(namespace, awaited(steps, signal));
-  const attachments = compilation.routes.get(key)?.attachments ?? [];
-  const ports = attachments.flatMap((attachment) => ('ports' in attachment ? attachment.ports : []));
-  return [...routeProblems(compilation, key), ...withoutSidecars(route, ports, hasSidecars)];
-}
-
-function withoutSidecars(
-  { metadata: { namespace = '' } }: Route,
-  ports: readonly AttachedPort[],
-  hasSidecars: RouteWarningsOptions['hasSidecars'],
-): readonly RouteProblem[] {
-  if (ports.length === 0) return [];
+  const problems = routeProblems(compilation, key);
+  const ports = portsOf(compilation.routes.get(key)?.attachments ?? []);
+  if (ports.length === 0) return problems;
   const isConsumer = ports.every((port) => port.namespace !== namespace);
-  return hasSidecars(isConsumer ? namespace : undefined) ? [] : [NO_SIDECAR];
+  return hasSidecars(isConsumer ? namespace : undefined) ? problems : [...problems, NO_SIDECAR];
 }
 
 /** Whether waiting may help. */

@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { parentsIn } from '../../../../../src/addons/routes/compile/attach.ts';
 import type { HTTPRoute, Route, Service } from '../../../../../src/addons/routes/compile/route.ts';
 import { Changes } from '../../../../../src/addons/routes/delivery/live-compilation.ts';
 import { routeMetrics, weightsOf } from '../../../../../src/addons/routes/delivery/metrics.ts';
-import { createRouteHandler, parentsIn } from '../../../../../src/addons/routes/delivery/route-warnings.ts';
+import { createRouteHandler } from '../../../../../src/addons/routes/delivery/route-warnings.ts';
 import type { AdmissionRequest } from '../../../../../src/kube/admission/review.ts';
 import { Slices } from '../../../../../src/kube/util/slices.ts';
 import { systemClock } from '../../../../../src/kube/workqueue/clock.ts';
