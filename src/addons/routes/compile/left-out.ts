@@ -40,15 +40,11 @@ export function largestBeyond(sizes: ReadonlyMap<string, number>, room: number):
 }
 
 /** The namespaces whose routes are left out of a file that would be too large. The clients’ own routes stay. */
-export function leftOut(
-  parts: readonly Part[],
-  own: string | undefined,
-  room: number,
-): ReadonlyMap<string, number> {
+export function leftOut(parts: readonly Part[], own: string, room: number): ReadonlyMap<string, number> {
   const sizes = new Map<string, number>();
   for (const { namespace, bytes } of parts) sizes.set(namespace, (sizes.get(namespace) ?? 0) + bytes);
-  const ownBytes = own === undefined ? 0 : (sizes.get(own) ?? 0);
-  if (own !== undefined) sizes.delete(own);
+  const ownBytes = sizes.get(own) ?? 0;
+  sizes.delete(own);
   return largestBeyond(sizes, room - ownBytes);
 }
 

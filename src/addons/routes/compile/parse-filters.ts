@@ -1,6 +1,6 @@
 import { defined } from '../../../util/json.ts';
 import type { Place } from './findings.ts';
-import type { Cors, Filtered, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
+import type { Filtered, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
 import { PATH, shown, TOKEN, withoutEndingSlash } from './parse-match.ts';
 import {
   CORS_FIELDS,
@@ -22,15 +22,41 @@ export interface Filters extends Filtered {
   readonly redirect?: Redirect;
 }
 
-/** What may be written beside the type of a filter. */
-const FILTER_FIELDS: Readonly<Record<string, keyof HTTPRouteFilter>> = {
-  RequestHeaderModifier: 'requestHeaderModifier',
-  ResponseHeaderModifier: 'responseHeaderModifier',
-  RequestMirror: 'requestMirror',
-  RequestRedirect: 'requestRedirect',
-  URLRewrite: 'urlRewrite',
-  ExtensionRef: 'extensionRef',
-  CORS: 'cors',
+/** How the filters of a type are read. */
+interface FilterKind {
+  /** What may be written beside the type. */
+  readonly field: keyof HTTPRouteFilter;
+  /** The rule works without a filter of which a part has no effect. */
+  readonly isOptional?: boolean;
+  /** Returns what the filter adds to the others of its rule; undefined if it is invalid. */
+  parse(filter: HTTPRouteFilter, at: Place, scope: Scope): Partial<Filters> | undefined;
+}
+
+const FILTERS = new Map(
+  Object.entries<FilterKind>({
+    RequestHeaderModifier: {
+      field: 'requestHeaderModifier',
+      parse: (filter, at) => ({ modifiers: { request: parseChanges(filter.requestHeaderModifier, at) } }),
+    },
+    ResponseHeaderModifier: {
+      field: 'responseHeaderModifier',
+      parse: (filter, at) => ({ modifiers: { response: parseChanges(filter.responseHeaderModifier, at) } }),
+    },
+    // Requests do not depend on a copy of them.
+    RequestMirror: { field: 'requestMirror', isOptional: true, parse: parseMirror },
+    RequestRedirect: { field: 'requestRedirect', parse: parseRedirect },
+    URLRewrite: { field: 'urlRewrite', parse: parseRewrite },
+    ExtensionRef: {
+      field: 'extensionRef',
+      parse: (_, at) => at.add('InvalidKind', 'extensions are not supported: remove the filter'),
+    },
+    // Without it, browsers keep answers from pages of other origins.
+    CORS: { field: 'cors', isOptional: true, parse: parseCors },
+  }),
+);
+const UNKNOWN: FilterKind = {
+  field: 'type',
+  parse: ({ type }, at) => at.add('UnsupportedValue', `the filter ${shown(type)} is not supported`),
 };
 /** The headers by which a sidecar finds its way begin so. */
 const RESERVED = 'x-envoy-initializer-';
@@ -52,73 +78,31 @@ export function parseFilters(
   scope: Scope,
   at: Place,
 ): Filters | undefined {
-  const found: { -readonly [key in keyof Filters]?: Filters[key] } = {};
-  const mirrors: Mirror[] = [];
+  let found: Filters = { modifiers: {}, mirrors: [] };
   let isValid = true;
   const seen = new Set<string>();
   for (const [index, filter] of (given ?? []).entries()) {
-    const path = at.in(index);
-    const field = FILTER_FIELDS[filter.type] ?? 'type';
-    const inside = path.in(field);
-    const before = at.faults.length;
+    const place = at.in(index);
+    const { field, isOptional = false, parse } = FILTERS.get(filter.type) ?? UNKNOWN;
     if (filter.type !== 'RequestMirror' && seen.has(filter.type)) {
-      path.add('IncompatibleFilters', `repeats ${filter.type}: use it once`);
+      place.add('IncompatibleFilters', `repeats ${filter.type}: use it once`);
       isValid = false;
     }
     seen.add(filter.type);
+    const before = at.faults.length;
     const known = ['type', field];
-    // Requests do not depend on a copy of them, and without CORS, browsers keep answers from pages of other origins.
-    const isOptional = filter.type === 'RequestMirror' || filter.type === 'CORS';
-    if (isOptional && path.ignoredFields(filter, known, WITHOUT_FILTER)) continue;
-    if (!isOptional && field !== 'type') path.unknownFields(filter, known);
-    switch (filter.type) {
-      case 'RequestHeaderModifier':
-        found.modifiers = { ...found.modifiers, request: parseChanges(filter.requestHeaderModifier, inside) };
-        break;
-      case 'ResponseHeaderModifier':
-        found.modifiers = {
-          ...found.modifiers,
-          response: parseChanges(filter.responseHeaderModifier, inside),
-        };
-        break;
-      case 'RequestMirror': {
-        const mirror = parseMirror(filter.requestMirror, scope.namespace, inside);
-        if (mirror === undefined) break;
-        if (mirror) mirrors.push(mirror);
-        continue;
-      }
-      case 'CORS': {
-        const cors = parseCors(filter.cors, inside);
-        if (cors === undefined) break;
-        if (cors) found.cors = cors;
-        continue;
-      }
-      case 'RequestRedirect': {
-        const redirect = parseRedirect(filter.requestRedirect, scope.matches, inside);
-        if (redirect) found.redirect = redirect;
-        break;
-      }
-      case 'URLRewrite': {
-        const { hostname, path: modifier, ...rest } = filter.urlRewrite ?? {};
-        inside.unknownFields(rest, []);
-        if (hostname !== undefined && checkHost(hostname, inside)) found.hostname = hostname;
-        const newPath = parsePathModifier(modifier, scope.matches, inside.in('path'));
-        if (newPath) found.path = newPath;
-        break;
-      }
-      case 'ExtensionRef':
-        inside.add('InvalidKind', 'extensions are not supported: remove the filter');
-        break;
-      default:
-        inside.add('UnsupportedValue', `the filter ${shown(filter.type)} is not supported`);
-    }
-    isValid &&= at.faults.length === before;
+    if (isOptional && place.ignoredFields(filter, known, WITHOUT_FILTER)) continue;
+    if (!isOptional && field !== 'type') place.unknownFields(filter, known);
+    const added = parse(filter, place.in(field), scope);
+    isValid &&= added !== undefined && (isOptional || at.faults.length === before);
+    const modifiers = { ...found.modifiers, ...added?.modifiers };
+    found = { ...found, ...added, modifiers, mirrors: [...found.mirrors, ...(added?.mirrors ?? [])] };
   }
   if (seen.has('RequestRedirect') && seen.has('URLRewrite')) {
     at.add('IncompatibleFilters', 'has RequestRedirect and URLRewrite: remove one of them');
     isValid = false;
   }
-  return isValid ? { modifiers: {}, ...found, mirrors } : undefined;
+  return isValid ? found : undefined;
 }
 
 /** Reads the filters of one backend; undefined if one of them is invalid. */
@@ -176,12 +160,11 @@ function checkHost(hostname: string, at: Place): boolean {
   return false;
 }
 
-/** False if no copy is sent and the rule goes on. */
 function parseMirror(
-  given: HTTPRouteFilter['requestMirror'],
-  namespace: string,
+  { requestMirror: given }: HTTPRouteFilter,
   at: Place,
-): Mirror | false | undefined {
+  { namespace }: Scope,
+): Partial<Filters> | undefined {
   if (given === undefined) return at.add('UnsupportedValue', 'is required');
   const { backendRef, percent, fraction } = given;
   const parts: readonly (readonly [Place, object, readonly string[]])[] = [
@@ -189,7 +172,7 @@ function parseMirror(
     [at.in('backendRef'), backendRef, TARGET_FIELDS],
     [at.in('fraction'), fraction ?? {}, ['numerator', 'denominator']],
   ];
-  if (parts.some(([place, part, known]) => place.ignoredFields(part, known, WITHOUT_FILTER))) return false;
+  if (parts.some(([place, part, known]) => place.ignoredFields(part, known, WITHOUT_FILTER))) return {};
   const share =
     fraction === undefined
       ? ((percent ?? 100) / 100) * MILLION
@@ -198,14 +181,13 @@ function parseMirror(
     return at.add('UnsupportedValue', 'the share of requests must be from 0 to 1');
   }
   const target = parseTarget(backendRef, namespace, at.in('backendRef'));
-  return target ? { ...target, share: Math.round(share) } : false;
+  return target ? { mirrors: [{ ...target, share: Math.round(share) }] } : {};
 }
 
-/** Reads the filter CORS. False if it has no effect and the rule goes on, undefined if it is invalid. */
-function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | undefined {
+function parseCors({ cors: given }: HTTPRouteFilter, at: Place): Partial<Filters> | undefined {
   if (given === undefined) return at.add('UnsupportedValue', 'is required');
   // An unknown field may say that fewer origins are allowed.
-  if (at.ignoredFields(given, CORS_FIELDS, WITHOUT_FILTER)) return false;
+  if (at.ignoredFields(given, CORS_FIELDS, WITHOUT_FILTER)) return {};
   const { allowOrigins = [], allowMethods = [], allowHeaders = [], exposeHeaders = [] } = given;
   const before = at.faults.length;
   const lists = [
@@ -220,7 +202,7 @@ function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | un
     }
   }
   if (at.faults.length > before) return undefined;
-  return {
+  const cors = {
     origins: allowOrigins,
     methods: allowMethods,
     headers: allowHeaders,
@@ -230,13 +212,14 @@ function parseCors(given: HTTPRouteFilter['cors'], at: Place): Cors | false | un
     maxAge: given.maxAge ?? 5,
     credentials: given.allowCredentials ?? false,
   };
+  return { cors };
 }
 
 function parseRedirect(
-  given: HTTPRouteFilter['requestRedirect'],
-  matches: readonly Match[],
+  { requestRedirect: given }: HTTPRouteFilter,
   at: Place,
-): Redirect | undefined {
+  { matches }: Scope,
+): Partial<Filters> | undefined {
   if (given === undefined) return at.add('UnsupportedValue', 'is required');
   const { scheme: written, hostname, port, path: modifier, statusCode: status = 302, ...rest } = given;
   at.unknownFields(rest, []);
@@ -249,7 +232,14 @@ function parseRedirect(
   }
   if (hostname !== undefined && !checkHost(hostname, at)) return undefined;
   const path = parsePathModifier(modifier, matches, at.in('path'));
-  return defined({ scheme, hostname, port, path, status });
+  return { redirect: defined({ scheme, hostname, port, path, status }) };
+}
+
+function parseRewrite({ urlRewrite = {} }: HTTPRouteFilter, at: Place, { matches }: Scope): Partial<Filters> {
+  const { hostname, path, ...rest } = urlRewrite;
+  at.unknownFields(rest, []);
+  if (hostname !== undefined) checkHost(hostname, at);
+  return defined({ hostname, path: parsePathModifier(path, matches, at.in('path')) });
 }
 
 function parsePathModifier(

@@ -32,6 +32,12 @@ export function hostBytes(port: AttachedPort, routes: readonly PlacedRoute[]): n
   return routes.reduce((sum, { bytes }) => sum + bytes, emptyHostBytes(port));
 }
 
+/** The routes of a port that hold for clients in a namespace, and where they are. */
+function holding({ port, producers, consumers }: Draft, clientNamespace: string) {
+  const own = consumers.get(clientNamespace);
+  return own ? { routes: own, namespace: clientNamespace } : { routes: producers, namespace: port.namespace };
+}
+
 /** A port with the routes that hold for clients in one namespace. */
 export interface RoutedPort extends AttachedPort {
   /** Whether the routes are of the clients’ own namespace, and not of the Service’s. */
@@ -50,6 +56,9 @@ export interface Clients {
 
 const NO_CLIENTS: Clients = { isForAll: false, namespaces: new Set() };
 
+/** Stands for the namespaces without routes of their own, which have one file. */
+const OTHERS = '';
+
 /** Whether clients in a namespace are among them. */
 export const isAmong = (namespace: string, { isForAll, namespaces }: Clients): boolean =>
   namespaces.has(namespace) !== isForAll;
@@ -62,8 +71,8 @@ export class PortTable {
   readonly #own = new Map<string, (readonly [index: number, draft: Draft])[]>();
   readonly #routed = new Map<readonly PlacedRoute[], RoutedPort>();
   readonly #hosts = new Map<RoutedPort, HostText>();
-  readonly #files = new Map<string | undefined, RouteFile>();
-  /** What clients in a namespace without routes of its own have: the sizes, and the texts. */
+  readonly #files = new Map<string, RouteFile>();
+  /** Of {@link OTHERS}: the sizes, and the texts. */
   #parts: readonly (Part | undefined)[] | undefined;
   #common: readonly (HostText | undefined)[] | undefined;
   #clients: ReadonlyMap<ObjectKey, Clients> | undefined;
@@ -88,14 +97,14 @@ export class PortTable {
   }
 
   /** Undefined if no routes of the port hold for clients in the namespace. */
-  #port({ port, producers, consumers }: Draft, clientNamespace: string): RoutedPort | undefined {
-    const own = consumers.get(clientNamespace);
-    const routes = own ?? producers;
+  #port(draft: Draft, clientNamespace: string): RoutedPort | undefined {
+    const { port, producers, consumers } = draft;
+    const { routes } = holding(draft, clientNamespace);
     if (routes.length === 0) return undefined;
     const known = this.#routed.get(routes);
     const routed = known ?? {
       ...port,
-      isConsumer: own !== undefined,
+      isConsumer: routes !== producers,
       get consumers() {
         return [...consumers.keys()].sort();
       },
@@ -113,65 +122,64 @@ export class PortTable {
 
   /** The file for the sidecars of a namespace. */
   file(clientNamespace: string): RouteFile {
-    const file = this.#file(this.#own.has(clientNamespace) ? clientNamespace : undefined);
+    const file = this.#file(this.#nameOf(clientNamespace));
     return file.leftOut.has(clientNamespace) ? this.#file(clientNamespace) : file;
   }
 
   /** Writes the files of namespaces, a host in each step. Else they are written when they are asked for. */
   *prepare(clientNamespaces: Iterable<string>): Generator<void, void> {
-    const ownOf = (namespace: string) => (this.#own.has(namespace) ? namespace : undefined);
-    for (const own of new Set([...clientNamespaces].map(ownOf))) {
-      const { out, mayFit } = this.#estimate(own);
+    for (const name of new Set([...clientNamespaces].map((each) => this.#nameOf(each)))) {
+      const { out, mayFit } = this.#estimate(name);
       for (const draft of this.#drafts) {
-        const port = this.#port(draft, own ?? '');
-        if (!port || this.#hosts.has(port) || !(mayFit || isIn(draft, own ?? '', out))) continue;
-        this.#host(draft, own ?? '');
+        const port = this.#port(draft, name);
+        if (!port || this.#hosts.has(port) || !(mayFit || isIn(draft, name, out))) continue;
+        this.#host(draft, name);
         yield;
       }
-      this.#file(own);
+      this.#file(name);
       yield;
     }
   }
 
-  /** The file for a namespace, or for all that have no routes of their own. */
-  #file(own: string | undefined): RouteFile {
-    const known = this.#files.get(own);
+  /** Names the file for a namespace. */
+  #nameOf(clientNamespace: string): string {
+    return this.#own.has(clientNamespace) ? clientNamespace : OTHERS;
+  }
+
+  #file(name: string): RouteFile {
+    const known = this.#files.get(name);
     if (known) return known;
-    const { out, mayFit } = this.#estimate(own);
-    let file = mayFit ? routeFile(this.#all(own)) : undefined;
+    const { out, mayFit } = this.#estimate(name);
+    let file = mayFit ? routeFile(this.#all(name)) : undefined;
     if (file === undefined || file.bytes > MAX_BYTES) {
       // Of those that have no place, no text is written.
-      const hosts = this.#drafts.filter((draft) => isIn(draft, own ?? '', out));
+      const hosts = this.#drafts.filter((draft) => isIn(draft, name, out));
       file = routeFile(
-        hosts.flatMap((draft) => this.#host(draft, own ?? '') ?? []),
+        hosts.flatMap((draft) => this.#host(draft, name) ?? []),
         out,
       );
     }
-    this.#files.set(own, file);
+    this.#files.set(name, file);
     return file;
   }
 
   /** All hosts of a file. It has those of all others but for a few. */
-  #all(own: string | undefined): readonly HostText[] {
-    this.#common ??= this.#drafts.map((draft) => this.#host(draft, ''));
+  #all(name: string): readonly HostText[] {
+    this.#common ??= this.#drafts.map((draft) => this.#host(draft, OTHERS));
     const hosts = [...this.#common];
-    for (const [index, draft] of this.#ownOf(own)) hosts[index] = this.#host(draft, own ?? '');
+    for (const [index, draft] of this.#own.get(name) ?? []) hosts[index] = this.#host(draft, name);
     return hosts.filter((host) => host !== undefined);
   }
 
-  #ownOf(own: string | undefined) {
-    return own === undefined ? [] : (this.#own.get(own) ?? []);
-  }
-
   /** Which namespaces have no place in a file by the size that each port takes at most, and whether all may have one. */
-  #estimate(own: string | undefined): { readonly out: RouteFile['leftOut']; readonly mayFit: boolean } {
-    this.#parts ??= this.#drafts.map((draft) => partOf(draft, ''));
+  #estimate(name: string): { readonly out: RouteFile['leftOut']; readonly mayFit: boolean } {
+    this.#parts ??= this.#drafts.map((draft) => partOf(draft, OTHERS));
     const all = [...this.#parts];
-    for (const [index, draft] of this.#ownOf(own)) all[index] = partOf(draft, own ?? '');
+    for (const [index, draft] of this.#own.get(name) ?? []) all[index] = partOf(draft, name);
     const parts = all.filter((part) => part !== undefined);
     // Sizes are estimated with the longest addresses, and are less than twice what is written.
     const mayFit = parts.reduce((sum, { bytes }) => sum + bytes, 0) < 2 * ROOM;
-    return { out: leftOut(parts, own, ROOM), mayFit };
+    return { out: leftOut(parts, name, ROOM), mayFit };
   }
 
   #host(draft: Draft, clientNamespace: string): HostText | undefined {
@@ -183,15 +191,13 @@ export class PortTable {
   }
 }
 
-function isIn({ port, consumers }: Draft, clientNamespace: string, out: RouteFile['leftOut']): boolean {
-  return !out.has(consumers.has(clientNamespace) ? clientNamespace : port.namespace);
+function isIn(draft: Draft, clientNamespace: string, out: RouteFile['leftOut']): boolean {
+  return !out.has(holding(draft, clientNamespace).namespace);
 }
 
-function partOf({ port, producers, consumers }: Draft, clientNamespace: string): Part | undefined {
-  const own = consumers.get(clientNamespace);
-  const routes = own ?? producers;
-  const namespace = own ? clientNamespace : port.namespace;
-  return routes.length > 0 ? { namespace, bytes: hostBytes(port, routes) } : undefined;
+function partOf(draft: Draft, clientNamespace: string): Part | undefined {
+  const { routes, namespace } = holding(draft, clientNamespace);
+  return routes.length > 0 ? { namespace, bytes: hostBytes(draft.port, routes) } : undefined;
 }
 
 /** For each route, the clients that it holds for on one of its ports. */
