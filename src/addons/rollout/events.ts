@@ -14,40 +14,25 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Tells of a rollout on its ConfigMap: when it starts, is halted, and is done, and of the first pod that is refused, or
- * that waits for its disruption.
+ * that waits for its disruption. `revisionOf`: the revision of the templates with a hash.
  */
-export class RolloutEvents {
-  readonly #events: EventRecorder;
-  readonly #regarding: () => KubeObject;
-  readonly #revisionOf: (hash: string) => KubeObject;
-  #phase: Phase | undefined;
-  /** The hashes of the last templates of which a refused pod, and one that waits, were reported. */
-  #refused: string | undefined;
-  #blocked: string | undefined;
-
-  /** `revisionOf`: the revision of the templates with a hash. */
-  constructor(events: EventRecorder, regarding: () => KubeObject, revisionOf: (hash: string) => KubeObject) {
-    this.#events = events;
-    this.#regarding = regarding;
-    this.#revisionOf = revisionOf;
-  }
+export function rolloutEvents(
+  events: EventRecorder,
+  regarding: () => KubeObject,
+  revisionOf: (hash: string) => KubeObject,
+) {
+  /** The last phase, and the hashes of the last templates of which a refused pod, and one that waits, were reported. */
+  let last: { phase?: Phase; refused?: string; blocked?: string } = {};
 
   /** Call it with each step. What an earlier leader has written is not written again. */
-  seen({ phase, decision, health, pods }: Step, { target }: Revisions, now: number): void {
-    const before = this.#phase;
-    this.#phase = phase;
-    const related = this.#revisionOf(target.set.hash);
+  function seen({ phase, decision, health, pods }: Step, { target }: Revisions, now: number): void {
+    const before = last.phase;
+    last.phase = phase;
+    const { hash } = target.set;
     // An Event of another template is no repetition, and no halt with other pods.
     const write = (type: 'Normal' | 'Warning', reason: string, note: string) => {
-      const details = {
-        type,
-        reason,
-        action: 'RollOut',
-        note,
-        related,
-        eachNote: reason === 'RolloutHalted',
-      };
-      this.#events.event(this.#regarding(), details);
+      const details = { type, reason, action: 'RollOut', note, related: revisionOf(hash) };
+      events.event(regarding(), { ...details, eachNote: reason === 'RolloutHalted' });
     };
     if (decision?.do === 'begin') {
       const waiting = pods.filter(({ is }) => is === 'waiting' || is === 'under-way').length;
@@ -68,8 +53,8 @@ export class RolloutEvents {
     }
     const refused = pods.filter(({ is, message }) => is === 'refused' && message !== undefined);
     const [first] = refused;
-    if (first && this.#refused !== target.set.hash) {
-      this.#refused = target.set.hash;
+    if (first && last.refused !== hash) {
+      last.refused = hash;
       write(
         'Warning',
         'RolloutRefused',
@@ -80,8 +65,8 @@ export class RolloutEvents {
       is === 'waiting' && blocked !== undefined && now >= blocked.since + PATIENCE_MS;
     const waiting = pods.filter(isBlocked);
     const [firstWaiting] = waiting;
-    if (firstWaiting && this.#blocked !== target.set.hash) {
-      this.#blocked = target.set.hash;
+    if (firstWaiting && last.blocked !== hash) {
+      last.blocked = hash;
       const { key, blocked } = firstWaiting.pod;
       write(
         'Warning',
@@ -101,10 +86,12 @@ export class RolloutEvents {
     }
   }
 
-  /** At the end of a term. */
-  forget(): void {
-    this.#phase = undefined;
-    this.#refused = undefined;
-    this.#blocked = undefined;
-  }
+  return {
+    seen,
+    /** At the end of a term. */
+    forget(): void {
+      last = {};
+    },
+  };
 }
+export type RolloutEvents = ReturnType<typeof rolloutEvents>;

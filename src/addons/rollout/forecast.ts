@@ -5,6 +5,7 @@ import type { Strategy } from '../../injection/template/strategy.ts';
 import type { TemplateSet } from '../../injection/template/template-set.ts';
 import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
+import { counted } from '../../util/clip.ts';
 import { type MetadataPod, type Reason, standingOf, workloadKey } from './plan/pod.ts';
 
 /** A pod with a sidecar, for a forecast. */
@@ -29,7 +30,7 @@ export function forecast(
   const count = { pods: pods.length, current: 0, inPlace: 0, replaced: 0, left, refused: 0 };
   for (const pod of pods) {
     const of = replicas.get(workloadKey(pod)) ?? 1;
-    const standing = standingOf(pod, pod.status, { set, strategy, replicas: of });
+    const standing = standingOf(pod, pod.status, set, strategy, of);
     if (standing.is === 'current') count.current += 1;
     else if (standing.is === 'candidate') count[standing.how === 'evict' ? 'replaced' : 'inPlace'] += 1;
     else if (standing.is === 'refused') count.refused += 1;
@@ -38,75 +39,63 @@ export function forecast(
   return count;
 }
 
-/** The outlook in one line, such as `of 12 pods with a sidecar, 10 change in place, 2 are left (single-replica)`. */
-export function outlookLine({
-  pods,
-  current,
-  inPlace,
-  replaced,
-  left,
-  refused,
-}: ReturnType<typeof forecast>): string {
-  const reasons = Object.entries(left);
+/** The outlook in one line, such as `rollout to 12 pods with a sidecar (metadata estimate): 10 in place, 2 refused`. */
+export function outlookLine(counts: ReturnType<typeof forecast>): string {
+  const reasons = Object.entries(counts.left);
+  const left = reasons.reduce((sum, [, count]) => sum + count, 0);
   const parts = [
-    [inPlace, 'in place'],
-    [replaced, 'by replacement'],
-    [refused, 'refused'],
-    [
-      reasons.reduce((sum, [, count]) => sum + count, 0),
-      `left unchanged (${reasons.map(([reason, count]) => `${reason} ${count}`).join(', ')})`,
-    ],
-    [current, 'current'],
+    [counts.inPlace, 'in place'],
+    [counts.replaced, 'by replacement'],
+    [counts.refused, 'refused'],
+    [left, `left unchanged (${reasons.map((reason) => reason.join(' ')).join(', ')})`],
+    [counts.current, 'current'],
   ] as const;
   const said = parts.flatMap(([count, words]) => (count > 0 ? [`${count} ${words}`] : []));
-  return `rollout to ${pods} ${pods === 1 ? 'pod' : 'pods'} with a sidecar (metadata estimate)${said.length > 0 ? `: ${said.join(', ')}` : ''}`;
+  return `rollout to ${counted(counts.pods, 'pod')} with a sidecar (metadata estimate)${said.length > 0 ? `: ${said.join(', ')}` : ''}`;
 }
 
-export interface ForecastWarningOptions {
-  /** Live pods, with what the cache of the fleet keeps of them. */
-  readonly pods: Pick<Lister<KubeObject>, 'list'>;
-  readonly namespaceSettings: (namespace: string) => NamespaceSettings;
-  readonly keys: Keys;
-}
+/** How long the counts of the last set are kept. */
+const KEPT_MS = 2_000;
 
 /**
  * Returns what a template set would do to running pods, in one line for its author; undefined without a strategy for
  * running pods. It counts from metadata alone. The counts of the last set are kept for a moment.
  */
-export function forecastWarning(options: ForecastWarningOptions): (set: TemplateSet) => string | undefined {
+export function forecastWarning(
+  pods: Pick<Lister<KubeObject>, 'list'>,
+  namespaceSettings: (namespace: string) => NamespaceSettings,
+  keys: Keys,
+): (set: TemplateSet) => string | undefined {
+  function podsNow(): readonly ForecastPod[] {
+    // Many pods have the same status.
+    const parsed = new Map<string, Status | undefined>();
+    return pods.list().flatMap(({ metadata }) => {
+      const { uid = '', namespace = '', labels, annotations, deletionTimestamp } = metadata;
+      const text = annotations?.[keys.status];
+      if (text === undefined || deletionTimestamp !== undefined) return [];
+      if (!parsed.has(text)) parsed.set(text, parseStatus(text));
+      const status = parsed.get(text);
+      if (status === undefined) return [];
+      const owner = controllerOf({ metadata });
+      return {
+        key: keyOf({ metadata }),
+        uid,
+        status,
+        owner,
+        namespace: namespaceSettings(namespace),
+        selects: annotations?.[keys.templates],
+        isOptedOut: [labels?.[ROLLOUT_ANNOTATION], annotations?.[ROLLOUT_ANNOTATION]].includes('false'),
+      };
+    });
+  }
   let last: { readonly key: string; readonly at: number; readonly line: string } | undefined;
   return (set) => {
     const { rollout } = set;
     if (rollout === undefined) return undefined;
     const key = `${set.hash} ${rollout.mode} ${rollout.singleReplica}`;
     if (last?.key === key && Date.now() < last.at + KEPT_MS) return last.line;
-    const line = outlookLine(forecast(forecastPods(options), set, rollout));
+    const line = outlookLine(forecast(podsNow(), set, rollout));
     last = { key, at: Date.now(), line };
     return line;
   };
-}
-
-const KEPT_MS = 2_000;
-
-function forecastPods({ pods, namespaceSettings, keys }: ForecastWarningOptions): readonly ForecastPod[] {
-  // Many pods have the same status.
-  const parsed = new Map<string, Status | undefined>();
-  return pods.list().flatMap(({ metadata }) => {
-    const { uid = '', namespace = '', labels, annotations, deletionTimestamp } = metadata;
-    const text = annotations?.[keys.status];
-    if (text === undefined || deletionTimestamp !== undefined) return [];
-    if (!parsed.has(text)) parsed.set(text, parseStatus(text));
-    const status = parsed.get(text);
-    if (status === undefined) return [];
-    const owner = controllerOf({ metadata });
-    return {
-      key: keyOf({ metadata }),
-      uid,
-      status,
-      owner,
-      namespace: namespaceSettings(namespace),
-      selects: annotations?.[keys.templates],
-      isOptedOut: [labels?.[ROLLOUT_ANNOTATION], annotations?.[ROLLOUT_ANNOTATION]].includes('false'),
-    };
-  });
 }

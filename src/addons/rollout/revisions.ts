@@ -15,14 +15,14 @@ import type { Core } from '../../operator/core.ts';
 import { CONTROLLER_REVISIONS, STATE_LABEL } from './controller-revision.ts';
 import { forecastWarning } from './forecast.ts';
 import { upkeepOf } from './plan/revision.ts';
-import { FORBIDDEN_ADVICE, PromotedProofs, RevisionHistory } from './revision-history.ts';
+import {
+  FORBIDDEN_ADVICE,
+  promotedProofs,
+  type RevisionHistory,
+  type RolloutOptions,
+  revisionHistory,
+} from './revision-history.ts';
 import { type RevisionWriter, revisionWriter } from './revision-writer.ts';
-
-/** The flags of `serve` that a rollout looks at. */
-export interface RolloutOptions {
-  readonly namespace: string;
-  readonly configmap: string;
-}
 
 /** The revisions of the templates, on every replica. */
 export interface TemplateRevisions extends TemplateChoice {
@@ -42,22 +42,19 @@ const LACKS_RIGHT = / is forbidden: User .* cannot /;
 export function setUpRevisions(
   manager: Manager,
   { template, serverMinor, namespaces, pods, decideOptions: { keys } }: Core,
-  { namespace, configmap }: RolloutOptions,
+  options: RolloutOptions,
 ): TemplateRevisions {
+  const { namespace, configmap } = options;
   const objects = manager.informer(CONTROLLER_REVISIONS, { namespace, labelSelector: STATE_LABEL });
   const fieldSelector = `metadata.name=${configmap}`;
   const configMaps = manager.informer(CONFIG_MAPS, { namespace, fieldSelector });
-  const history = new RevisionHistory({
-    ...{ namespace, configmap, templates: template.templates },
-    objects: objects.lister,
-    configMaps: configMaps.lister,
-  });
+  const history = revisionHistory(options, template.templates, configMaps.lister, objects.lister);
   const listeners: (() => void)[] = [];
   const changed = () => {
     history.changed();
     for (const listener of listeners) listener();
   };
-  const proofs = new PromotedProofs({ history, dryRun: template.dryRun, onProved: changed });
+  const proofs = promotedProofs(history, template.dryRun, changed);
   const writer = revisionWriter(manager, history, namespace);
 
   const work = manager.controller('revisions');
@@ -82,29 +79,11 @@ export function setUpRevisions(
     const isKnown = !history.adopted()?.rollout || (objects.hasSynced() && configMaps.hasSynced());
     return isKnown ? undefined : 'revisions of the template not synced';
   });
-  return {
-    ...{ history, writer },
-    ...templatesBy(history, proofs),
-    onChanged: (listener) => void listeners.push(listener),
-    forecast: forecastWarning({
-      pods: pods.lister,
-      namespaceSettings: (name) => namespaces.cached(name),
-      keys,
-    }),
-  };
-}
-
-/** Returns which templates pods get. */
-function templatesBy(
-  history: RevisionHistory,
-  proofs: PromotedProofs,
-): Pick<TemplateChoice, 'forPod' | 'forPolicies'> {
   /** The templates outside of the canary; the canary is undefined while there is none. */
   function forPolicies() {
-    const { state } = history;
     const revisions = history.current();
     if (revisions === undefined || revisions.promoted === revisions.target)
-      return { state, canary: undefined };
+      return { state: template.templates.state, canary: undefined };
     const { target, promoted } = revisions;
     return {
       state: { set: proofs.setOf(promoted) },
@@ -112,11 +91,13 @@ function templatesBy(
     };
   }
   return {
-    forPolicies,
+    ...{ history, writer, forPolicies },
     forPod({ controllerUid }, { namespaceLabels }) {
       const { state, canary } = forPolicies();
-      return canary && isCanary(canary, namespaceLabels, controllerUid) ? history.state : state;
+      return canary && isCanary(canary, namespaceLabels, controllerUid) ? template.templates.state : state;
     },
+    onChanged: (listener) => void listeners.push(listener),
+    forecast: forecastWarning(pods.lister, (name) => namespaces.cached(name), keys),
   };
 }
 

@@ -8,12 +8,13 @@ import type { Core } from '../../operator/core.ts';
 import { Actuator } from './actuator.ts';
 import { rolloutReconcile, STEP_MS } from './controller.ts';
 import { CONTROLLER_REVISIONS, revisionName } from './controller-revision.ts';
-import { RolloutEvents } from './events.ts';
+import { rolloutEvents } from './events.ts';
 import { PodMemory } from './memory.ts';
 import { rolloutMetrics } from './metrics.ts';
 import { observedPods } from './observe.ts';
 import { workloadKey } from './plan/pod.ts';
-import { type RolloutOptions, setUpRevisions, type TemplateRevisions } from './revisions.ts';
+import type { RolloutOptions } from './revision-history.ts';
+import { setUpRevisions, type TemplateRevisions } from './revisions.ts';
 
 /** Another text than that of the fleet: whole pods are watched only while there is a rollout. */
 const OF_LIVE_PODS = 'status.phase!=Failed,status.phase!=Succeeded';
@@ -50,7 +51,7 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
     );
   const revisionOf = (hash: string) =>
     regardingOf(CONTROLLER_REVISIONS, { metadata: { namespace, name: revisionName(name, hash) } });
-  const events = new RolloutEvents(manager.events, regarding, revisionOf);
+  const events = rolloutEvents(manager.events, regarding, revisionOf);
   const metrics = rolloutMetrics(manager.registry);
   const now = Date.now;
   const actuator = new Actuator({

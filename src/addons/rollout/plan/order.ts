@@ -3,25 +3,20 @@ import type { Change } from './health.ts';
 import { type Candidate, freeIn, namespaceOf, type RolloutPod, type Workload } from './pod.ts';
 import type { Survey } from './survey.ts';
 
-interface PickOptions {
-  /** Pods to pick at most. */
-  readonly slots: number;
-  /** How many more pods of a workload may stop serving. */
-  readonly free: (workload: Workload) => number;
-  /** When a pod of a node was last changed. */
-  readonly touched: ReadonlyMap<string, number>;
-  /** How many pods of a namespace have had their turn. */
-  readonly recentIn: ReadonlyMap<string, number>;
-}
-
 /**
  * Picks in rounds, one pod of each workload in each round: namespaces take turns, so that none uses up the rate of all.
  * In a namespace, workloads of which the fewest pods are changed are first, and in a workload pods on nodes that were
- * not touched for the longest time. The same candidates give the same pods.
+ * not touched for the longest time. The same candidates give the same pods. `free`: how many more pods of a workload may
+ * stop serving.
  */
-function pick(candidates: readonly Candidate[], options: PickOptions): readonly Candidate[] {
-  const { slots, free, touched, recentIn } = options;
+function pick(
+  candidates: readonly Candidate[],
+  slots: number,
+  { changes, recentIn }: Pick<Survey, 'changes' | 'recentIn'>,
+  free: (workload: Workload) => number,
+): readonly Candidate[] {
   if (slots <= 0) return [];
+  const touched = touchedNodes(changes);
   const groups = Map.groupBy(candidates, ({ workload }) => workload);
   const turns = new Map(recentIn);
   const queues = [...groups]
@@ -58,37 +53,31 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-interface Limits {
-  /** Pods that may start. */
-  readonly slots: number;
-  readonly maxUnavailable: PodShare;
-  /** Whether pods go back after a halt: then those that do not serve start at once. */
-  readonly goesBack: boolean;
-}
-
 const isBroken = ({ pod }: Candidate) => pod.ready === false;
 /** Whether it serves, as far as is known. */
 export const isServing = ({ pod }: Candidate) => pod.ready !== false;
 
 /**
- * The candidates that start now. Pods that do not serve come first, and take nothing from their workload. But they
- * prove little, so that the first proof comes from others, unless none of them can start: broken pods may use up what
- * their workload can spare.
+ * The candidates that start now, at most `slots` of them. Pods that do not serve come first, and take nothing from their
+ * workload; after a halt, all of them go back at once. But they prove little, so that the first proof comes from others,
+ * unless none of them can start: broken pods may use up what their workload can spare.
  */
 export function choose(
   open: readonly Candidate[],
-  { changes, draining, recentIn, health: { good, pending } }: Survey,
-  { slots, maxUnavailable, goesBack }: Limits,
+  survey: Survey,
+  slots: number,
+  maxUnavailable: PodShare,
+  goesBack: boolean,
 ): readonly Candidate[] {
-  const how = { touched: touchedNodes(changes), recentIn };
-  const free = (workload: Workload) => freeIn(workload, maxUnavailable);
-  const pickServing = (most: number) => pick(open.filter(isServing), { slots: most, free, ...how });
+  const { good, pending } = survey.health;
+  const pickServing = (most: number) =>
+    pick(open.filter(isServing), most, survey, (workload) => freeIn(workload, maxUnavailable));
   if (goesBack) return [...open.filter(isBroken), ...pickServing(slots)];
   if (good === 0) {
     const serving = pickServing(slots);
-    if (serving.length > 0 || draining.length + pending > 0) return serving;
+    if (serving.length > 0 || survey.draining.length + pending > 0) return serving;
   }
-  const broken = pick(open.filter(isBroken), { slots, free: () => Number.POSITIVE_INFINITY, ...how });
+  const broken = pick(open.filter(isBroken), slots, survey, () => Number.POSITIVE_INFINITY);
   return [...broken, ...pickServing(slots - broken.length)];
 }
 

@@ -192,14 +192,6 @@ export type Standing =
   | { readonly is: 'candidate'; readonly how: 'change' | 'evict' }
   | { readonly is: 'left' | 'refused'; readonly why: Reason; readonly message?: string };
 
-/** What the standing of a pod depends on, apart from the pod. */
-export interface Situation {
-  readonly set: TemplateSet;
-  readonly strategy: Pick<Strategy, 'mode' | 'singleReplica'>;
-  /** The pods of its workload that are not being deleted. */
-  readonly replicas: number;
-}
-
 /** A pod of which only metadata may be known. */
 export type MetadataPod = Pick<RolloutPod, 'namespace' | 'selects' | 'owner' | 'isOptedOut'> &
   Partial<Pick<RolloutPod, 'ready' | 'verdict' | 'isConfigStale' | 'endsByItself'>>;
@@ -209,9 +201,17 @@ export function isOptedOut(pod: Pick<RolloutPod, 'isOptedOut' | 'namespace'>): b
   return pod.isOptedOut || pod.namespace.namespaceLabels[ROLLOUT_ANNOTATION] === 'false';
 }
 
-/** The rules for what may happen to a pod with a sidecar: one place for the forecast, the rollout and its status. */
-export function standingOf(pod: MetadataPod, status: Status, situation: Situation): Standing {
-  const { set, strategy, replicas } = situation;
+/**
+ * The rules for what may happen to a pod with a sidecar: one place for the forecast, the rollout and its status.
+ * `replicas`: the pods of its workload that are not being deleted.
+ */
+export function standingOf(
+  pod: MetadataPod,
+  status: Status,
+  set: TemplateSet,
+  strategy: Pick<Strategy, 'mode' | 'singleReplica'>,
+  replicas: number,
+): Standing {
   const relation = relate(status, pod.selects, pod.namespace, set);
   const { verdict } = pod;
   if (relation === 'current' && !pod.isConfigStale) return { is: 'current' };

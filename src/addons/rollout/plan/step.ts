@@ -1,8 +1,7 @@
 import type { Strategy } from '../../../injection/template/strategy.ts';
-import { haltsAfter } from './halt.ts';
 import type { Health } from './health.ts';
 import { choose, isServing } from './order.ts';
-import { type Phase, plan } from './phase.ts';
+import { haltsAfter, type Phase, plan } from './phase.ts';
 import { type Action, type Candidate, freeIn, type PodState, type Reason, type RolloutPod } from './pod.ts';
 import type { Decision, Revisions } from './revision.ts';
 import { MINUTE_MS, surveyOf, Wake } from './survey.ts';
@@ -69,12 +68,12 @@ export function step(
   const drained = survey.draining.filter(({ pod }) => pod.isDrainOurs).length;
   const rate = strategy.perMinute - survey.recent.length - drained;
   const slots = goesBack ? Number.POSITIVE_INFINITY : slotsOf(drained, health, strategy);
-  const limits = { slots: Math.min(slots, rate), maxUnavailable: strategy.maxUnavailable, goesBack };
-  const started = new Set(choose(open, survey, limits));
+  const most = Math.min(slots, rate);
+  const started = new Set(choose(open, survey, most, strategy.maxUnavailable, goesBack));
   for (const candidate of open) {
     const { pod, workload } = candidate;
     if (started.has(candidate)) continue;
-    const isFull = freeIn(workload, strategy.maxUnavailable) <= 0 || started.size < limits.slots;
+    const isFull = freeIn(workload, strategy.maxUnavailable) <= 0 || started.size < most;
     wait(pod, isServing(candidate) && isFull ? 'workload' : rate <= slots ? 'rate' : 'unproven');
   }
   for (const candidate of started) {

@@ -91,7 +91,7 @@ export function surveyOf(
     const workload = workloadOf(pod);
     const standing = isHalted
       ? standingBack(pod, status, revisions, strategy)
-      : standingOf(pod, status, { set: target.set, strategy, replicas: workload.replicas });
+      : standingOf(pod, status, target.set, strategy, workload.replicas);
     if (standing.is === 'candidate') {
       (pod.isDraining ? draining : candidates).push({ pod, how: standing.how, workload });
       continue;
@@ -139,11 +139,7 @@ function standingBack(
   if (!hasSet(pod, target) || strategy.breaker.onHalt === 'stop') return { is: 'left', why: 'halted' };
   // What was changed in place goes back in place, also if it is the only pod of its workload.
   const back = { ...strategy, singleReplica: 'change' as const };
-  return standingOf({ ...pod, isConfigStale: false }, status, {
-    set: promoted.set,
-    strategy: back,
-    replicas: 1,
-  });
+  return standingOf({ ...pod, isConfigStale: false }, status, promoted.set, back, 1);
 }
 
 /** The time, and the earliest one to look again. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { RolloutEvents } from '../../../../src/addons/rollout/events.ts';
+import { type RolloutEvents, rolloutEvents } from '../../../../src/addons/rollout/events.ts';
 import type { Revisions } from '../../../../src/addons/rollout/plan/revision.ts';
 import type { Step } from '../../../../src/addons/rollout/plan/step.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
@@ -29,7 +29,7 @@ function halted(recorder: RolloutEvents, image: string, pod: string, breaker?: s
 
 test('each halt of a rollout has an Event of its own, with its pods', () => {
   const told: { readonly regarding: KubeObject; readonly details: EventDetails }[] = [];
-  const recorder = new RolloutEvents(
+  const recorder = rolloutEvents(
     { event: (regarding, details) => void told.push({ regarding, details }) },
     () => configMap,
     revisionOf,
@@ -59,7 +59,7 @@ test('each halt of a rollout has an Event of its own, with its pods', () => {
 
 test('the first pod that is refused, and that waits for a minute, has an Event once for each template', () => {
   const told: EventDetails[] = [];
-  const recorder = new RolloutEvents(
+  const recorder = rolloutEvents(
     { event: (_, details) => void told.push(details) },
     () => configMap,
     revisionOf,

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Revision, Revisions } from '../../../../src/addons/rollout/plan/revision.ts';
-import { PromotedProofs } from '../../../../src/addons/rollout/revision-history.ts';
+import { promotedProofs } from '../../../../src/addons/rollout/revision-history.ts';
 import { POD_SHAPES } from '../../../../src/injection/template/pod-shapes.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { templateSet } from '../../../support/injection/demo.ts';
@@ -15,9 +15,9 @@ test('promoted templates are proved again if they could not be, and after an upg
   const revision = { set: PROMOTED } as Revision;
   const revisions = { promoted: revision, target: { ...revision } } as Revisions;
   let [proofs, isAway, changes, misfit] = [0, true, 0, 'no'];
-  const promoted = new PromotedProofs({
-    history: { current: () => revisions },
-    dryRun: {
+  const promoted = promotedProofs(
+    { current: () => revisions },
+    {
       async prove(set) {
         proofs += 1;
         if (isAway) return { set, faults: [], inconclusive: ['no answer'] };
@@ -30,8 +30,8 @@ test('promoted templates are proved again if they could not be, and after an upg
         return { set: { ...set, templates }, faults: [], inconclusive: [] };
       },
     },
-    onProved: () => (changes += 1),
-  });
+    () => (changes += 1),
+  );
   const prove = () => promoted.prove(AbortSignal.timeout(10_000));
   for (let i = 0; i < 3; i++) await expect(prove()).rejects.toThrow('no answer');
   expect([changes, incompatibleShapesOf(promoted.setOf(revision))]).toEqual([1, []]);
