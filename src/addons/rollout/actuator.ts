@@ -12,7 +12,7 @@ import type { PodMemory } from './memory.ts';
 import { type Observed, observe } from './observe.ts';
 import type { Action, RolloutPod } from './plan/pod.ts';
 import { DRAIN_LIMIT_MS } from './plan/step.ts';
-import { type InPlaceChange, type PodChange, podChange } from './pod-change.ts';
+import { type InPlaceChange, onKubelet, type PodChange, podChange } from './pod-change.ts';
 import { changePatch, drainPatch, resizePatch, undrainPatch } from './pod-patch.ts';
 
 /**
@@ -54,29 +54,24 @@ interface Job {
 }
 
 /** Does to pods what a step of the rollout has decided. Each write is refused for a pod that has changed meanwhile. */
-export class Actuator {
-  readonly #options: ActuatorOptions;
-
-  constructor(options: ActuatorOptions) {
-    this.#options = options;
-  }
+export function podActuator(options: ActuatorOptions) {
+  const { client, decideOptions, memory, configOf, setOf, now } = options;
 
   /** Rejects if the API server does not answer. */
-  async act({ do: what, pod, to }: Action, signal: AbortSignal): Promise<Outcome> {
-    const { memory, now } = this.#options;
+  async function act({ do: what, pod, to }: Action, signal: AbortSignal): Promise<Outcome> {
     if (what !== 'undrain' && now() < (pod.blocked?.until ?? 0)) return 'later';
     if (what === 'undrain' && memory.isDenied(pod.uid, now())) return 'denied';
     try {
-      if (what === 'evict') return await this.#evict(pod, signal);
-      const whole = await this.#read(pod, signal);
-      const before = whole && observe(whole, this.#options.decideOptions.keys);
+      if (what === 'evict') return await evictPod(pod, signal);
+      const whole = await read(pod, signal);
+      const before = whole && observe(whole, decideOptions.keys);
       if (!before) return 'gone';
       const job = { pod, set: to.set, whole, before, signal };
-      if (what === 'undrain') return await this.#undrain(job);
-      const change = await this.#changeOf(job);
+      if (what === 'undrain') return await undrain(job);
+      const change = await changeOf(job);
       if (change.how === 'none') return 'later';
-      if (change.how !== 'in-place') return this.#judge(pod, to.set, change);
-      return await (what === 'change' ? this.#change(job, change) : this.#drain(job, change));
+      if (change.how !== 'in-place') return judge(pod, to.set, change);
+      return await (what === 'change' ? changeInPlace(job, change) : drain(job, change));
     } catch (err) {
       if (isNotFound(err) && !isUnserved(err)) return 'gone';
       // Another writer was faster: the next step sees its write.
@@ -84,134 +79,131 @@ export class Actuator {
       const judgement = judgementOf(err);
       // Such as a webhook for this pod that is down, or two disruption budgets: the other pods go on.
       if (what !== 'undrain' && err instanceof ApiError && err.status === 500)
-        return this.#block(pod, err.message, BUDGET_MS);
+        return block(pod, err.message, BUDGET_MS);
       if (!judgement) throw err;
       if (what === 'undrain') memory.denied(pod.uid, now() + BUDGET_MS);
-      return this.#judge(pod, to.set, judgement);
+      return judge(pod, to.set, judgement);
     }
   }
 
   /** Asks the API server whether it allows all of the change before the pod leaves its Services. */
-  async #drain(job: Job, change: InPlaceChange): Promise<Outcome> {
+  async function drain(job: Job, change: InPlaceChange): Promise<Outcome> {
     const { pod, set, whole, before, signal } = job;
     const dryRun = { dryRun: true, signal };
     const resize = resizePatch(whole, change);
-    if (resize.length > 0) await this.#patch(whole, resize, { ...dryRun, subresource: 'resize' });
-    const written = await this.#patch(whole, this.#changePatch(whole, before, change), dryRun);
+    if (resize.length > 0) await patch(whole, resize, { ...dryRun, subresource: 'resize' });
+    const written = await patch(whole, patchOf(whole, before, change), dryRun);
     for (const { list, index, to } of change.images) {
       const is = ownString(ownObjects(own(written as WholePod, 'spec'), list)[index], 'image') ?? '';
       const why = `admission changes the image ${to} to ${is}`;
-      if (is !== to) return this.#judge(pod, set, { how: 'refused', why });
+      if (is !== to) return judge(pod, set, { how: 'refused', why });
     }
-    if (!change.restarts) return await this.#change(job, change);
-    if ((await evict(this.#options.client, whole, { signal, dryRun: true })) === 'refused') {
-      return this.#block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
+    if (!change.restarts) return await changeInPlace(job, change);
+    if ((await evict(client, whole, { signal, dryRun: true })) === 'refused') {
+      return block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
     }
-    await this.#write(whole, drainPatch(whole), { signal });
-    this.#options.memory.drained(pod.uid);
+    await write(whole, drainPatch(whole), { signal });
+    memory.drained(pod.uid);
     return 'done';
   }
 
-  async #change({ pod, whole, before, signal }: Job, change: InPlaceChange): Promise<Outcome> {
+  async function changeInPlace({ pod, whole, before, signal }: Job, change: InPlaceChange): Promise<Outcome> {
     const { namespace } = whole.metadata;
     // One that has been drained for too long does not wait for its Services.
-    const isOverdue = this.#options.now() >= (pod.drainingSince ?? Infinity) + DRAIN_LIMIT_MS;
+    const isOverdue = now() >= (pod.drainingSince ?? Infinity) + DRAIN_LIMIT_MS;
     if (before.isDraining && before.ready === false && before.trouble === undefined && !isOverdue) {
-      if (await isServed(this.#options.client, namespace, before.uid, signal)) {
-        return this.#block(before, 'a Service still sends requests to it', SOON_MS);
+      if (await isServed(client, namespace, before.uid, signal)) {
+        return block(before, 'a Service still sends requests to it', SOON_MS);
       }
     }
     const resize = resizePatch(whole, change);
     // First, so that a pod whose status says that it is done is done.
-    if (resize.length > 0) await this.#write(whole, resize, { subresource: 'resize', signal });
-    await this.#write(whole, this.#changePatch(whole, before, change), { signal });
-    this.#options.memory.changed(before.uid, this.#options.now());
+    if (resize.length > 0) await write(whole, resize, { subresource: 'resize', signal });
+    await write(whole, patchOf(whole, before, change), { signal });
+    memory.changed(before.uid, now());
     return 'done';
   }
 
-  async #undrain({ whole, before, signal }: Job): Promise<Outcome> {
+  async function undrain({ whole, before, signal }: Job): Promise<Outcome> {
     // Until its new container runs, the old one must get no requests again.
     if (!before.isDraining || !before.isRestarted) return 'later';
-    await this.#write(whole, undrainPatch(whole), { signal });
+    await write(whole, undrainPatch(whole), { signal });
     return 'done';
   }
 
-  async #evict(pod: RolloutPod, signal: AbortSignal): Promise<Outcome> {
+  async function evictPod(pod: RolloutPod, signal: AbortSignal): Promise<Outcome> {
     const { namespace = '', name } = splitKey(pod.key);
     const object = { metadata: { namespace, name, uid: pod.uid } };
-    const outcome = await evict(this.#options.client, object, { signal });
+    const outcome = await evict(client, object, { signal });
     if (outcome === 'refused') {
-      return this.#block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
+      return block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
     }
     if (outcome === 'gone') return 'gone';
-    this.#options.memory.evicted(pod, this.#options.now());
+    memory.evicted(pod, now());
     return 'done';
   }
 
-  async #read({ key, uid }: RolloutPod, signal: AbortSignal): Promise<WholePod | undefined> {
-    const whole = await this.#options.client.get(PODS, splitKey(key), { signal });
+  async function read({ key, uid }: RolloutPod, signal: AbortSignal): Promise<WholePod | undefined> {
+    const whole = await client.get(PODS, splitKey(key), { signal });
     return whole.metadata.uid === uid ? (whole as WholePod) : undefined;
   }
 
-  async #changeOf({
-    pod: { namespace, isConfigStale, status },
-    set,
-    whole,
-    signal,
-  }: Job): Promise<PodChange> {
-    const { decideOptions, setOf } = this.#options;
-    const from = status && setOf(status);
-    const options = { from, restart: isConfigStale };
-    const change = podChange(whole, namespace, set, decideOptions, options);
-    const isNative =
-      change.how === 'in-place' &&
-      change.restarts &&
-      change.images.some(({ list }) => list === 'initContainers');
-    if (!isNative) return change;
-    const kubelet = await this.#kubeletOf(whole, signal);
-    return podChange(whole, namespace, set, decideOptions, { ...options, kubelet });
+  async function changeOf({ pod, set, whole, signal }: Job): Promise<PodChange> {
+    const from = pod.status && setOf(pod.status);
+    const change = podChange(whole, pod.namespace, set, decideOptions, from, pod.isConfigStale);
+    if (change.how !== 'in-place' || !change.restartsNative) return change;
+    return onKubelet(change, await kubeletOf(whole, signal));
   }
 
   /** The version of the kubelet of a pod's node. */
-  async #kubeletOf(whole: WholePod, signal: AbortSignal): Promise<string | undefined> {
+  async function kubeletOf(whole: WholePod, signal: AbortSignal): Promise<string | undefined> {
     const name = ownString(own(whole, 'spec'), 'nodeName');
     if (!name) return undefined;
     const options = { fieldSelector: `metadata.name=${name}`, signal };
-    const { items } = await this.#options.client.list(NODES, options, NODES.decode);
+    const { items } = await client.list(NODES, options, NODES.decode);
     return items[0]?.status?.nodeInfo?.kubeletVersion;
   }
 
-  #changePatch(whole: WholePod, before: Observed, change: InPlaceChange): readonly Operation[] {
-    const { decideOptions, configOf, now } = this.#options;
+  function patchOf(whole: WholePod, before: Observed, change: InPlaceChange): readonly Operation[] {
     const config = configOf(whole.metadata.namespace);
     return changePatch(whole, change, decideOptions.keys, { at: new Date(now()), config, before });
   }
 
-  #patch(pod: KubeObject, operations: readonly Operation[], options: WriteOptions): Promise<KubeObject> {
-    return this.#options.client.jsonPatch(PODS, refOf(pod), operations, { ...MANAGER, ...options });
+  function patch(
+    pod: KubeObject,
+    operations: readonly Operation[],
+    options: WriteOptions,
+  ): Promise<KubeObject> {
+    return client.jsonPatch(PODS, refOf(pod), operations, { ...MANAGER, ...options });
   }
 
   /** Writes, and remembers the answer. */
-  async #write(whole: WholePod, operations: readonly Operation[], options: WriteOptions): Promise<void> {
-    const { memory, decideOptions } = this.#options;
-    const written = await this.#patch(whole, operations, options);
+  async function write(
+    whole: WholePod,
+    operations: readonly Operation[],
+    options: WriteOptions,
+  ): Promise<void> {
+    const written = await patch(whole, operations, options);
     memory.wrote(written, observe(written as WholePod, decideOptions.keys));
   }
 
-  #judge(
+  function judge(
     { uid }: RolloutPod,
     { hash }: TemplateSet,
     { how, why }: { readonly how: 'replace' | 'refused'; readonly why: string },
   ): Outcome {
-    this.#options.memory.judged(uid, hash, { how, why }, this.#options.now());
+    memory.judged(uid, hash, { how, why }, now());
     return 'left';
   }
 
-  #block({ uid }: Pick<RolloutPod, 'uid'>, why: string, ms: number): Outcome {
-    this.#options.memory.block(uid, why, this.#options.now(), ms);
+  function block({ uid }: Pick<RolloutPod, 'uid'>, why: string, ms: number): Outcome {
+    memory.block(uid, why, now(), ms);
     return 'later';
   }
+
+  return { act };
 }
+export type Actuator = ReturnType<typeof podActuator>;
 
 type Judgement = Exclude<PodChange, InPlaceChange | { readonly how: 'none' }>;
 

@@ -20,16 +20,6 @@ import { formatDiagnostic } from '../../util/diagnostic.ts';
 import { isObject, type JsonObject, type JsonValue, own, ownString } from '../../util/json.ts';
 import { isSameImage, respelled } from './image-spelling.ts';
 
-/** What else the change of a pod depends on. */
-export interface ChangeOptions {
-  /** The templates that the pod has, if they are known: with them, what others changed in the pod is told apart. */
-  readonly from?: TemplateSet | undefined;
-  /** Whether the sidecar must restart to read its configuration again. */
-  readonly restart?: boolean;
-  /** The version of the kubelet, such as `v1.36.3`; undefined if it is unknown. */
-  readonly kubelet?: string | undefined;
-}
-
 /** A new value of a container of the sidecar. */
 export interface ContainerChange<T> extends Pick<PlacedContainer, 'list' | 'index'> {
   readonly name: string;
@@ -45,8 +35,9 @@ export interface InPlaceChange {
   readonly resources: readonly ContainerChange<JsonObject>[];
   /** Its status annotation afterwards, but for what is known only then. */
   readonly status: Status;
-  /** Whether the sidecar restarts. */
+  /** Whether the sidecar restarts, and whether a native one does. */
   readonly restarts: boolean;
+  readonly restartsNative: boolean;
 }
 
 /** How a pod gets other templates. `why` is a sentence without a full stop. */
@@ -63,13 +54,16 @@ const AMOUNTS = ['limits', 'requests'] as const;
 
 /**
  * How a pod gets the templates of a set. In place, only images, cpu and memory of the sidecar change. Compares the pod with an injection of the same pod without its sidecar.
+ * `from`: the templates that the pod has, if they are known: with them, what others changed in the pod is told apart.
+ * `restart`: whether the sidecar must restart to read its configuration again.
  */
 export function podChange(
   pod: Pod,
   namespace: NamespaceSettings,
   set: TemplateSet,
   options: DecideOptions,
-  { from, restart = false, kubelet }: ChangeOptions = {},
+  from?: TemplateSet,
+  restart = false,
 ): PodChange {
   const before = parseStatus(annotation(pod, options.keys.status));
   if (!before) return { how: 'none' };
@@ -91,7 +85,16 @@ export function podChange(
   const old = from && injectAgain(original, pod, namespace, from, options);
   const known =
     old?.outcome === 'injected' && sameTemplates(before, old.status, 'sha256') ? old.pod : undefined;
-  return changeOf({ pod, wanted: injected.pod, known, after, restart, kubelet });
+  return changeOf(pod, injected, known, restart);
+}
+
+/** The change on a node whose kubelet has this version, such as `v1.36.3`; undefined if it is unknown. */
+export function onKubelet(change: InPlaceChange, version: string | undefined): PodChange {
+  const minor = /^v1\.(\d+)/.exec(version ?? '')?.[1];
+  if (!change.restartsNative || minor === undefined || Number(minor) >= NATIVE_SINCE) return change;
+  return replace(
+    `its node has kubelet ${version}, which cannot restart native sidecars: upgrade it to v1.${NATIVE_SINCE} or newer`,
+  );
 }
 
 function refused(why: string): PodChange {
@@ -139,16 +142,16 @@ function differenceOf(before: Status, after: Status, pod: Pod, wanted: Pod): str
   return undefined;
 }
 
-interface Comparison extends Pick<Required<ChangeOptions>, 'restart' | 'kubelet'> {
-  readonly pod: Pod;
-  /** The pod as it would be created now. */
-  readonly wanted: Pod;
-  /** The pod as it was created; undefined if its templates are not known. */
-  readonly known: Pod | undefined;
-  readonly after: Status;
-}
-
-function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): PodChange {
+/**
+ * The change to the pod as it would be created now. `known`: the pod as it was created; undefined if its templates are not
+ * known.
+ */
+function changeOf(
+  pod: Pod,
+  { pod: wanted, status: after }: { readonly pod: Pod; readonly status: Status },
+  known: Pod | undefined,
+  restart: boolean,
+): PodChange {
   const images: ContainerChange<string>[] = [];
   const resources: ContainerChange<JsonObject>[] = [];
   const [find, findWanted] = [containerFinder(pod), containerFinder(wanted)];
@@ -175,30 +178,15 @@ function changeOf({ pod, wanted, known, after, restart, kubelet }: Comparison): 
     if ('why' in resized) return replace(`container ${name} ${resized.why}`);
     if (resized.to) resources.push({ ...place, from: objectAt(live.container, 'resources'), to: resized.to });
   }
-  const natives = images.filter(
+  const restartsNative = images.some(
     ({ list, name }) => list === 'initContainers' && isNativeSidecar(find(name)?.container ?? {}),
   );
-  if (natives.length > 0 && isOlder(kubelet)) {
-    return replace(
-      `its node has kubelet ${kubelet}, which cannot restart native sidecars: upgrade it to v1.${NATIVE_SINCE} or newer`,
-    );
-  }
-  return {
-    how: 'in-place',
-    images,
-    resources,
-    status: after,
-    restarts: natives.length > 0 || images.some(({ list }) => list === 'containers'),
-  };
+  const restarts = restartsNative || images.some(({ list }) => list === 'containers');
+  return { how: 'in-place', images, resources, status: after, restarts, restartsNative };
 }
 
 function replace(why: string): PodChange {
   return { how: 'replace', why };
-}
-
-function isOlder(kubelet: string | undefined): boolean {
-  const minor = /^v1\.(\d+)/.exec(kubelet ?? '')?.[1];
-  return minor !== undefined && Number(minor) < NATIVE_SINCE;
 }
 
 function imageOf(container: JsonObject): string {

@@ -5,7 +5,7 @@ import { regardingOf } from '../../kube/api/resource.ts';
 import { waitForSync } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Core } from '../../operator/core.ts';
-import { Actuator } from './actuator.ts';
+import { podActuator } from './actuator.ts';
 import { rolloutReconcile, STEP_MS } from './controller.ts';
 import { CONTROLLER_REVISIONS, revisionName } from './controller-revision.ts';
 import { rolloutEvents } from './events.ts';
@@ -54,7 +54,7 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
   const events = rolloutEvents(manager.events, regarding, revisionOf);
   const metrics = rolloutMetrics(manager.registry);
   const now = Date.now;
-  const actuator = new Actuator({
+  const actuator = podActuator({
     client,
     decideOptions,
     memory,
@@ -82,7 +82,7 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
     wake();
   });
   const reconcile = rolloutReconcile({
-    ...{ history: revisions.history, writer: revisions.writer },
+    ...revisions,
     pods: pods.lister,
     memory,
     configIn,

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Actuator } from '../../../src/addons/rollout/actuator.ts';
+import { type Actuator, podActuator } from '../../../src/addons/rollout/actuator.ts';
 import { PodMemory } from '../../../src/addons/rollout/memory.ts';
 import { observe, observedPods } from '../../../src/addons/rollout/observe.ts';
 import type { Action, RolloutPod } from '../../../src/addons/rollout/plan/pod.ts';
@@ -167,7 +167,7 @@ beforeAll(async () => {
   await mkdir(directory);
   operator = connect(await serviceAccountKubeconfig(controlPlane, directory));
   memory = new PodMemory();
-  actuator = new Actuator({
+  actuator = podActuator({
     client: operator.client,
     decideOptions: { keys: KEYS, requireAnnotation: true, operatorNamespace: 'envoy-initializer' },
     memory,

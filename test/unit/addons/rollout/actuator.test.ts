@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Actuator } from '../../../../src/addons/rollout/actuator.ts';
+import { podActuator } from '../../../../src/addons/rollout/actuator.ts';
 import { claimed, PodMemory } from '../../../../src/addons/rollout/memory.ts';
 import { DRAIN, observe } from '../../../../src/addons/rollout/observe.ts';
 import type { RolloutPod } from '../../../../src/addons/rollout/plan/pod.ts';
@@ -32,7 +32,7 @@ async function resized(answer: ApiError, what: 'change' | 'undrain' = 'change') 
   const observed = observe(whole, options.keys);
   if (!observed) throw new Error('the pod has no sidecar');
   const memory = new PodMemory();
-  const actuator = new Actuator({
+  const actuator = podActuator({
     client: {
       get: async () => whole as never,
       list: () => Promise.reject(new Error('lists nothing')),

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type ChangeOptions, podChange } from '../../../../src/addons/rollout/pod-change.ts';
+import { onKubelet, podChange } from '../../../../src/addons/rollout/pod-change.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
@@ -42,8 +42,8 @@ function podOf(
   return copy as unknown as JsonObject;
 }
 
-const changeTo = (to: TemplateSet, pod = podOf(set()), options: ChangeOptions = {}) =>
-  podChange(pod, NOWHERE, to, OPTIONS, options);
+const changeTo = (to: TemplateSet, pod = podOf(set()), from?: TemplateSet, restart?: boolean) =>
+  podChange(pod, NOWHERE, to, OPTIONS, from, restart);
 
 test('a pod gets a template in place that differs in the image', () => {
   expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }))).toMatchObject({
@@ -105,7 +105,7 @@ test('a pod gets a template in place if a limit was added by others, and its tem
     envoy.resources = { ...TEMPLATE.resources, limits: { memory: '512Mi', cpu: '2' } };
   });
   const to = set({ image: 'envoyproxy/envoy:v2' });
-  expect(changeTo(to, pod, { from: set() })).toMatchObject({ how: 'in-place', resources: [] });
+  expect(changeTo(to, pod, set())).toMatchObject({ how: 'in-place', resources: [] });
   expect(changeTo(to, pod)).toEqual({
     how: 'replace',
     why: 'container envoy has cpu limits, which cannot be removed in place',
@@ -113,7 +113,7 @@ test('a pod gets a template in place if a limit was added by others, and its tem
 });
 
 test('a changed configuration gives the image of a pod its other spelling', () => {
-  expect(changeTo(set(), podOf(set()), { restart: true })).toMatchObject({
+  expect(changeTo(set(), podOf(set()), undefined, true)).toMatchObject({
     how: 'in-place',
     images: [{ to: 'docker.io/envoyproxy/envoy:v1' }],
     restarts: true,
@@ -124,53 +124,63 @@ test('the other spelling counts as the image of the template for a changed confi
   const pod = podOf(set(), {}, (envoy) => {
     envoy.image = 'docker.io/envoyproxy/envoy:v1';
   });
-  expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }), pod, { from: set() })).toMatchObject({
+  expect(changeTo(set({ image: 'envoyproxy/envoy:v2' }), pod, set())).toMatchObject({
     how: 'in-place',
   });
-  expect(changeTo(set(), pod, { restart: true })).toMatchObject({
+  expect(changeTo(set(), pod, undefined, true)).toMatchObject({
     images: [{ to: 'envoyproxy/envoy:v1' }],
   });
 });
 
 test('a pod whose image has no other spelling is replaced for a changed configuration', () => {
   const from = set({ image: 'quay.io/a/envoy:v1' });
-  expect(changeTo(from, podOf(from), { restart: true })).toEqual({
+  expect(changeTo(from, podOf(from), undefined, true)).toEqual({
     how: 'replace',
     why: 'image quay.io/a/envoy:v1 has no digest, so the container cannot restart in place',
   });
 });
 
 // biome-ignore format: a line for each case
-test.each<[string, TemplateSet, JsonObject, ChangeOptions, RegExp]>([
-  ['for other arguments', set({ args: [] }), podOf(set()), {}, /differ in more than images, cpu and memory/],
-  ['for another label', set({}, {}, { labels: { a: 'b' } }), podOf(set()), {}, /differ/],
+test.each<[string, TemplateSet, JsonObject, TemplateSet | undefined, RegExp]>([
+  ['for other arguments', set({ args: [] }), podOf(set()), undefined, /differ in more than images, cpu and memory/],
+  ['for another label', set({}, {}, { labels: { a: 'b' } }), podOf(set()), undefined, /differ/],
   [
     'if its sidecar would be native now',
     set({ image: 'envoyproxy/envoy:v2' }, { options: 'nativeSidecar: always' }),
     podOf(set()),
-    {},
+    undefined,
     /containers differ: envoy here, none in a new pod/,
   ],
-  ['if a limit goes away', set({ resources: {} }), podOf(set()), { from: set() }, /container envoy has memory limits, which cannot be removed in place/],
+  ['if a limit goes away', set({ resources: {} }), podOf(set()), set(), /container envoy has memory limits, which cannot be removed in place/],
   [
     'if its image is not that of its template',
     set({ image: 'envoyproxy/envoy:v2' }),
     podOf(set(), {}, (envoy) => {
       envoy.image = 'mirror.example.com/envoy:v1';
     }),
-    { from: set() },
+    set(),
     /image mirror.example.com\/envoy:v1, not that of its template/,
   ],
-  [
-    'if its kubelet is too old for native sidecars',
-    set({ image: 'envoyproxy/envoy:v2' }),
-    podOf(set(), { restartPolicy: 'Never' }),
-    { kubelet: 'v1.31.14' },
-    /kubelet v1.31.14, which cannot restart native sidecars: upgrade it to v1.32/,
-  ],
-])('a pod is replaced by a rollout %s', (_, to, pod, options, why) => {
-  expect(changeTo(to, pod, options)).toEqual({ how: 'replace', why: expect.stringMatching(why) });
+])('a pod is replaced by a rollout %s', (_, to, pod, from, why) => {
+  expect(changeTo(to, pod, from)).toEqual({ how: 'replace', why: expect.stringMatching(why) });
 });
+
+test.each([
+  ['Never', 'replace'],
+  ['Always', 'in-place'],
+])(
+  'a pod with restartPolicy %s on an old kubelet, which cannot restart native sidecars, is changed: %s',
+  (restartPolicy, how) => {
+    const change = changeTo(set({ image: 'envoyproxy/envoy:v2' }), podOf(set(), { restartPolicy }));
+    if (change.how !== 'in-place') throw new Error('expected a change in place');
+    expect(onKubelet(change, 'v1.32.0')).toBe(change);
+    const why = /kubelet v1.31.14, which cannot restart native sidecars: upgrade it to v1.32/;
+    expect(onKubelet(change, 'v1.31.14')).toMatchObject({
+      how,
+      ...(how === 'replace' && { why: expect.stringMatching(why) }),
+    });
+  },
+);
 
 test('a pod that would get no sidecar any more is refused by a rollout', () => {
   const to = set({ image: 'envoyproxy/envoy:v2', ports: [{ containerPort: 80 }] });
