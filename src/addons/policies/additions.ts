@@ -14,7 +14,7 @@ import {
   type Template,
 } from '../../injection/template/template.ts';
 import { type JsonObject, ownString } from '../../util/json.ts';
-import { defaultContainerCondition, sidecarMembers } from './sidecars.ts';
+import { defaultContainerCondition, nameMember, sidecarMembers } from './sidecars.ts';
 
 /** A variable of a policy: the names of the template that the pod does not have yet, and gets. */
 export interface Variable {
@@ -103,7 +103,9 @@ export function statusExpression(
     ...sidecarMembers(template, options),
     ...APP_KINDS.flatMap((kind) => perContainer(kind, keysOf(template, kind))),
     ...ITEM_KINDS.flatMap((kind) =>
-      kind === 'imagePullSecrets' ? conditional(kind) : fixed(kind, keysOf(template, kind)),
+      kind === 'imagePullSecrets'
+        ? conditional(kind)
+        : nameMember(kind, keysOf(template, kind)).map(celString),
     ),
     ...MAP_KINDS.flatMap(conditional),
   ];
@@ -127,10 +129,6 @@ function frame(template: Template): { readonly before: string; readonly after: s
 
 function keysOf(template: Template, kind: (typeof APP_KINDS | typeof ITEM_KINDS)[number]): readonly string[] {
   return template[kind].map((item) => ownString(item, KINDS[kind].key) ?? '');
-}
-
-function fixed(kind: Kind, names: readonly string[]): readonly string[] {
-  return names.length === 0 ? [] : [celString(`"${kind}":${JSON.stringify(names)}`)];
 }
 
 /** `CONTAINER/NAME` for every container of the pod and every name. */

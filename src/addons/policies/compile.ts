@@ -13,7 +13,7 @@ import { OWN_LABELS } from '../../util/identity.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { UnsupportedInCel } from './literal.ts';
 import { compileMutation, type Mutation } from './mutation.ts';
-import { type BrokenStandards, brokenStandards, limitedNamespaces } from './namespaces.ts';
+import { type BrokenNamespaces, brokenNamespaces } from './namespaces.ts';
 
 export interface CompileOptions {
   readonly keys: Keys;
@@ -62,18 +62,17 @@ const MAX_EXPRESSION = 100_000;
  * other pods stay unchanged and reach the webhook.
  */
 export function compilePolicies(set: TemplateSet, options: CompileOptions): Compiled {
-  const others = options.alone ? 'no policy injects it' : 'only the webhook injects it';
+  const only = options.alone ? 'no policy' : 'only the webhook';
   const left = [...set.templates.keys()]
     .filter((name) => name !== DEFAULT_TEMPLATE_NAME)
-    .map((name) => `template "${name}": ${others}, because pods and namespaces select it by annotation`);
+    .map(
+      (name) => `template "${name}": ${only} injects it, because pods and namespaces select it by annotation`,
+    );
   const template = set.templates.get(DEFAULT_TEMPLATE_NAME);
   if (!template) return { objects: [], left };
   try {
     const mutation = compileMutation(template, set.options, options.keys, options.canary);
-    const broken = {
-      ...brokenStandards(template, set, options.serverMinor),
-      namespaces: limitedNamespaces(template, options.limitRanges),
-    };
+    const broken = brokenNamespaces(template, set, options.serverMinor, options.limitRanges);
     const objects = [
       ...policyFor('pod', mutation, template, broken, options),
       ...policyFor('namespace', mutation, template, broken, options),
@@ -82,18 +81,11 @@ export function compilePolicies(set: TemplateSet, options: CompileOptions): Comp
     const standards = [
       ...broken.levels.map((level) => `${level} pod security`),
       ...(broken.versions.length > 0 ? [`pod security ${rangesOf(broken.versions)}`] : []),
-    ].map((standard) =>
-      options.alone
-        ? `template "config": no policy injects pods in namespaces that enforce ${standard}`
-        : `template "config": only the webhook injects pods in namespaces that enforce ${standard}`,
-    );
+    ].map((standard) => `template "config": ${only} injects pods in namespaces that enforce ${standard}`);
     return { objects, left: [...standards, ...left] };
   } catch (error) {
     if (!(error instanceof UnsupportedInCel)) throw error;
-    return {
-      objects: [],
-      left: [`template "config": ${others}: ${error.message}`, ...left],
-    };
+    return { objects: [], left: [`template "config": ${only} injects it: ${error.message}`, ...left] };
   }
 }
 
@@ -101,7 +93,7 @@ function policyFor(
   audience: Audience,
   { variables, expression }: Mutation,
   template: Template,
-  broken: Broken,
+  broken: BrokenNamespaces,
   options: CompileOptions,
 ): readonly PolicyObject[] {
   const name = audience === 'pod' ? options.name : `namespace.${options.name}`;
@@ -162,12 +154,10 @@ function matchConditions(
   });
 }
 
-/** Namespaces that only the webhook injects, by their labels or names. */
-interface Broken extends BrokenStandards {
-  readonly namespaces: readonly string[];
-}
-
-function matchConstraints({ levels, versions, namespaces }: Broken, options: CompileOptions): JsonObject {
+function matchConstraints(
+  { levels, versions, namespaces }: BrokenNamespaces,
+  options: CompileOptions,
+): JsonObject {
   const creations = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
   const never = [...SYSTEM_NAMESPACES, options.operatorNamespace, ...namespaces].filter(
     (name) => name !== '',

@@ -1,15 +1,13 @@
-import type { CanaryScope } from '../../injection/template/strategy.ts';
-import type { TemplateState } from '../../injection/template/template-set.ts';
 import { ifFound, isInvalid } from '../../kube/api/api-error.ts';
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { OwnerReference } from '../../kube/api/object.ts';
 import type { Resource } from '../../kube/api/resource.ts';
 import type { Informer } from '../../kube/cache/informer.ts';
-import type { KubeClient } from '../../kube/client/client.ts';
 import type { Result } from '../../kube/controller/controller.ts';
-import type { Logger } from '../../kube/util/log.ts';
+import type { Manager } from '../../kube/manager/manager.ts';
+import type { Core } from '../../operator/core.ts';
 import { isObject, type JsonObject, sameJson } from '../../util/json.ts';
-import { type Compiled, type CompileOptions, compilePolicies, type PolicyObject } from './compile.ts';
+import { type Compiled, compilePolicies, type PolicyObject } from './compile.ts';
 import { type LivePolicyObject, POLICIES, POLICY_BINDINGS } from './resources.ts';
 
 /** The field manager of our fields. */
@@ -17,49 +15,52 @@ const FIELD_MANAGER = 'envoy-initializer-policy';
 /** After a rejection: what others have in the cluster may have refused it. */
 const RETRY_MS = 60_000;
 
-export interface PolicyReconcileOptions {
-  readonly client: Pick<KubeClient, 'get' | 'apply' | 'jsonPatch' | 'delete'>;
-  /** The policies and bindings with our label. */
-  readonly live: {
-    readonly policies: Pick<Informer<LivePolicyObject>, 'lister'>;
-    readonly bindings: Pick<Informer<LivePolicyObject>, 'lister'>;
-  };
-  /** The templates of new pods; `canary`: pods that get other ones, and are left to the webhook. */
-  readonly templates: () => {
-    readonly state: TemplateState;
-    readonly canary?: CanaryScope | undefined;
-  };
-  readonly serverMinor: () => number | undefined;
-  /** What policies cannot see of namespaces. */
-  readonly unseen: () => Pick<CompileOptions, 'envoyFiles' | 'limitRanges'>;
-  readonly compile: CompileOptions;
-  /** If false, the controller deletes all policies. */
-  readonly enabled: boolean;
-  readonly log: Logger;
-  /** Takes the number of maintained policies. */
-  readonly kept: (policies: number) => void;
+/** The flags of `serve` that policies look at. */
+export interface PolicyOptions {
+  readonly initializerName: string;
+  /** `off`: the controller deletes all policies. */
+  readonly policy: 'auto' | 'off';
+}
+
+/** What policies are made of. */
+export type PolicyCore = Pick<Core, 'newPods' | 'serverMinor' | 'namespaces' | 'decideOptions'>;
+
+/** The policies and bindings with our label. */
+interface LivePolicies {
+  readonly policies: Pick<Informer<LivePolicyObject>, 'lister'>;
+  readonly bindings: Pick<Informer<LivePolicyObject>, 'lister'>;
 }
 
 /**
  * Keeps the policies of the cluster in step with the template. A policy changes in place by one write. An API server thus
- * applies either the old or the new policy to a pod, never neither or both.
+ * applies either the old or the new policy to a pod, never neither or both. `kept` takes the number of maintained policies.
  */
-export function policyReconcile(options: PolicyReconcileOptions): (signal: AbortSignal) => Promise<Result> {
-  const { client, live, templates, serverMinor, unseen, compile, enabled, log, kept } = options;
+export function policyReconcile(
+  { leaderClient: client, log }: Pick<Manager, 'leaderClient' | 'log'>,
+  { newPods, serverMinor, namespaces, decideOptions }: PolicyCore,
+  { initializerName: name, policy }: PolicyOptions,
+  live: LivePolicies,
+  kept: (policies: number) => void,
+): (signal: AbortSignal) => Promise<Result> {
   let reported = '';
   /** What the API server rejected. A write of a part, and its deletion, must not wake this again at once. */
   let rejected: { readonly objects: string; readonly until: number } | undefined;
 
   function compiled(): Compiled | undefined {
-    if (!enabled) return { objects: [], left: [] };
-    const { state, canary } = templates();
+    if (policy === 'off') return { objects: [], left: [] };
+    const { state, canary } = newPods.forPolicies();
     if ('fault' in state) return undefined;
-    return compilePolicies(state.set, { ...compile, ...unseen(), canary, serverMinor: serverMinor() });
+    return compilePolicies(state.set, {
+      ...{ ...decideOptions, ...namespaces.unseen(), name, canary },
+      serverMinor: serverMinor.current(),
+      // The webhook runs too, and rejects pods if it must.
+      alone: false,
+    });
   }
 
   /** The operator's Namespace, whose deletion also deletes the policies. Undefined while it is being deleted. */
   async function ownerOf(signal: AbortSignal): Promise<OwnerReference | undefined> {
-    const { metadata } = await client.get(NAMESPACES, { name: compile.operatorNamespace }, { signal });
+    const { metadata } = await client.get(NAMESPACES, { name: decideOptions.operatorNamespace }, { signal });
     if (metadata.deletionTimestamp !== undefined) return undefined;
     return { apiVersion: 'v1', kind: 'Namespace', name: metadata.name, uid: metadata.uid ?? '' };
   }
@@ -99,7 +100,6 @@ export function policyReconcile(options: PolicyReconcileOptions): (signal: Abort
 
   /** Our objects, by label and name, that are not wanted: bindings first. */
   function unwanted(objects: readonly PolicyObject[]): readonly Ref[] {
-    const { name } = compile;
     const ours = [name, `namespace.${name}`, `all.${name}`];
     const there = [
       ...live.bindings.lister.list().map(({ metadata }) => ({ kind: POLICY_BINDINGS.kind, metadata })),
@@ -124,10 +124,10 @@ export function policyReconcile(options: PolicyReconcileOptions): (signal: Abort
     // The namespace is being deleted, and new policies would stay behind.
     if (wanted.objects.length > 0 && !owner) return {};
     const refused = owner ? await write(wanted, owner, signal) : [];
-    for (const ref of [...unwanted(wanted.objects), ...refused]) {
-      const { name } = ref.metadata;
-      await ifFound(client.delete(resourceOf(ref), { name }, { signal }));
-      log.info({ kind: ref.kind, name }, 'policy deleted');
+    for (const object of [...unwanted(wanted.objects), ...refused]) {
+      const ref = { name: object.metadata.name };
+      await ifFound(client.delete(resourceOf(object), ref, { signal }));
+      log.info({ kind: object.kind, ...ref }, 'policy deleted');
     }
     const policies = wanted.objects.filter(({ kind }) => kind === POLICIES.kind);
     kept(refused.length > 0 ? 0 : policies.length);

@@ -14,19 +14,28 @@ import { UnsupportedInCel } from './literal.ts';
 
 const LEVELS = ['baseline', 'restricted'] as const;
 
-/** What pods may break by a template. In namespaces that enforce one of them, only the webhook injects. */
-export interface BrokenStandards {
+/** The namespaces that only the webhook injects, because pods may break what they enforce by a template. */
+export interface BrokenNamespaces {
   /** Levels of pod security, in the version of the API server. */
   readonly levels: readonly string[];
   /** Older minor versions in which the template breaks one of the other levels. */
   readonly versions: readonly number[];
+  /** The names of those whose LimitRanges may refuse a pod. */
+  readonly namespaces: readonly string[];
 }
 
 /**
- * The standards of pod security that a pod may break by this template. The template's settings for the whole pod do not
- * count, because a pod may override them. A sidecar that meets a level without them meets it in every pod.
+ * The standards of pod security that a pod may break by this template, and the namespaces with such LimitRanges. The
+ * template's settings for the whole pod do not count, because a pod may override them. A sidecar that meets a level without
+ * them meets it in every pod.
+ * @throws UnsupportedInCel
  */
-export function brokenStandards(template: Template, set: TemplateSet, serverMinor?: number): BrokenStandards {
+export function brokenNamespaces(
+  template: Template,
+  set: TemplateSet,
+  serverMinor: number | undefined,
+  limitRanges: ReadonlyMap<string, readonly LimitRange[]> | undefined,
+): BrokenNamespaces {
   // A misfit is no matter of levels: it has a condition of its own.
   const whole = { ...template, incompatibleShapes: [] };
   const alone = { ...whole, securityContext: {} };
@@ -42,7 +51,7 @@ export function brokenStandards(template: Template, set: TemplateSet, serverMino
     if (!others.some((level) => isBroken({ ...labels, [ENFORCE_LABEL]: level }))) return [];
     return Array.from({ length: next - minor }, (_, n) => minor + n);
   });
-  return { levels, versions };
+  return { levels, versions, namespaces: limitedNamespaces(template, limitRanges) };
 }
 
 function breaks(
@@ -73,7 +82,7 @@ const MOST = 1_000;
  * not depend on the rest of the pod; what they say about pods does.
  * @throws UnsupportedInCel
  */
-export function limitedNamespaces(
+function limitedNamespaces(
   { containers, initContainers }: Template,
   ranges: ReadonlyMap<string, readonly LimitRange[]> = new Map(),
 ): readonly string[] {

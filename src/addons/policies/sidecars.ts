@@ -53,15 +53,16 @@ function makeInitContainers({ initContainers }: Template, native: Native): reado
 /** The members of the status that name the containers, as expressions. */
 export function sidecarMembers(template: Template, options: InjectionOptions): readonly string[] {
   const [init, ordinary] = [template.initContainers.map(nameOf), template.containers.map(nameOf)];
-  const asOrdinary = [...member('initContainers', init), ...member('containers', ordinary)];
-  const asNative = member('initContainers', [...init, ...ordinary]);
+  const asOrdinary = [...nameMember('initContainers', init), ...nameMember('containers', ordinary)];
+  const asNative = nameMember('initContainers', [...init, ...ordinary]);
   const native = nativeOf(template, options);
   if (native !== 'variable') return (native ? asNative : asOrdinary).map(celString);
   return [`variables.native ? ${celString(asNative.join(','))} : ${celString(asOrdinary.join(','))}`];
 }
 
-function member(kind: string, names: readonly string[]): readonly string[] {
-  return names.length === 0 ? [] : [`${JSON.stringify(kind)}:${JSON.stringify(names)}`];
+/** The member of the status with the names of a kind, as JSON. */
+export function nameMember(kind: string, names: readonly string[]): readonly string[] {
+  return names.length === 0 ? [] : [`"${kind}":${JSON.stringify(names)}`];
 }
 
 /** The condition to set the default container of kubectl: a sidecar is placed before the first container. */

@@ -4,7 +4,6 @@ import { pino } from 'pino';
 import { isSpec, policyReconcile } from '../../../../src/addons/policies/controller.ts';
 import { type LivePolicyObject, POLICIES } from '../../../../src/addons/policies/resources.ts';
 import { setUpPolicies } from '../../../../src/addons/policies/setup.ts';
-import { keysFor } from '../../../../src/injection/keys.ts';
 import type { TemplateState } from '../../../../src/injection/template/template-set.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
@@ -32,8 +31,6 @@ interface World {
   readonly namespace?: object;
   /** The API server's error for a policy, by its name. */
   readonly refuse?: (name: string) => Error | undefined;
-  readonly serverMinor?: () => number | undefined;
-  readonly unseen?: object;
 }
 
 /** A controller with an API server in memory, which accepts and logs every request. */
@@ -42,8 +39,6 @@ function controllerOf({
   enabled = true,
   namespace = {},
   refuse = () => undefined,
-  serverMinor = () => undefined,
-  unseen = {},
 }: World = {}) {
   const stores = { policies: new Store<LivePolicyObject>(), bindings: new Store<LivePolicyObject>() };
   const storeOf = ({ kind }: Resource<KubeObject>) =>
@@ -68,23 +63,17 @@ function controllerOf({
         throw new ApiError({ status: 404, reason: 'NotFound', message: 'gone' });
     },
   };
-  const reconcile = policyReconcile({
-    client: client as unknown as KubeClient,
-    live: { policies: { lister: stores.policies }, bindings: { lister: stores.bindings } },
-    templates: () => ({ state }),
-    serverMinor,
-    unseen: () => unseen,
-    compile: {
-      keys: keysFor(),
-      requireAnnotation: true,
-      operatorNamespace: 'envoy-initializer',
-      name: NAME,
-      alone: false,
-    },
-    enabled,
-    log: pino({ level: 'silent' }),
-    kept: (count) => kept.push(count),
-  });
+  const reconcile = policyReconcile(
+    { leaderClient: client as unknown as KubeClient, log: pino({ level: 'silent' }) },
+    coreOf({
+      newPods: { forPolicies: () => ({ state, canary: undefined }) },
+      serverMinor: { current: () => undefined },
+      namespaces: { unseen: () => ({}) },
+    }),
+    { initializerName: NAME, policy: enabled ? 'auto' : 'off' },
+    { policies: { lister: stores.policies }, bindings: { lister: stores.bindings } },
+    (count) => kept.push(count),
+  );
   return {
     calls,
     kept,
