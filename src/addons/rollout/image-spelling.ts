@@ -2,27 +2,14 @@
 
 const HUB = 'docker.io/';
 const LIBRARY = 'library/';
-const DIGEST = /@sha256:[0-9a-f]{64}$/;
+/** The repository has the registry, as written. The colon of a port is followed by a path, that of a tag is not. */
+const REFERENCE = /^(?<repository>.*?)(?::(?<tag>[^:/]*))?(?<digest>@sha256:[0-9a-f]{64})?$/;
 /** With a digest, the tag is not read. */
 const ANY_TAG = 'restarted';
 
-interface Reference {
-  /** With the registry, as written. */
-  readonly repository: string;
-  readonly tag: string | undefined;
-  /** With its `@`. */
-  readonly digest: string;
-}
-
-function parse(image: string): Reference {
-  const digest = DIGEST.exec(image)?.[0] ?? '';
-  const rest = image.slice(0, image.length - digest.length);
-  const colon = rest.lastIndexOf(':');
-  // The colon of a port is followed by a path.
-  const hasTag = colon > rest.lastIndexOf('/');
-  return hasTag
-    ? { repository: rest.slice(0, colon), tag: rest.slice(colon + 1), digest }
-    : { repository: rest, tag: undefined, digest };
+function parse(image: string) {
+  const { repository = image, tag, digest = '' } = REFERENCE.exec(image)?.groups ?? {};
+  return { repository, tag, digest };
 }
 
 /** The repository in full: without a registry it is one of Docker Hub. */
