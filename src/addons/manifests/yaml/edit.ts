@@ -18,22 +18,6 @@ import {
   type TextEdit,
 } from './entries.ts';
 
-/**
- * The edits that turn the text of one value into that of another. Parts that are equal in both keep their comments,
- * order, spelling and numbers.
- * @throws UneditableError if the text has a form that cannot be edited in place.
- */
-export function editsFor(
-  text: string,
-  root: SyntaxNode,
-  before: JsonValue,
-  after: JsonValue,
-): readonly TextEdit[] {
-  const editor = new Editor(text, root);
-  editor.change({ node: root, slot: root, start: root.start }, before, after);
-  return editor.edits;
-}
-
 /** A part of a changed collection, in its order: of an entry that stays, or a new one. */
 interface Part {
   readonly stays?: { readonly entry: Entry; readonly before: JsonValue };
@@ -42,19 +26,22 @@ interface Part {
   readonly value: JsonValue;
 }
 
-/** Collects the edits of one document. */
-class Editor {
-  readonly edits: TextEdit[] = [];
-  readonly #text: string;
-  readonly #seqNoIndent: boolean;
-
-  constructor(text: string, root: SyntaxNode) {
-    this.#text = text;
-    this.#seqNoIndent = keepsItemsUnderKeys(text, root);
-  }
+/**
+ * The edits that turn the text of one value into that of another. Parts that are equal in both keep their comments,
+ * order, spelling and numbers.
+ * @throws UneditableError if the text has a form that cannot be edited in place.
+ */
+export function editsFor(
+  text: string,
+  root: SyntaxNode,
+  from: JsonValue,
+  to: JsonValue,
+): readonly TextEdit[] {
+  const edits: TextEdit[] = [];
+  const seqNoIndent = keepsItemsUnderKeys(text, root);
 
   /** The slot is replaced if the value cannot be changed piece by piece. Without a parent, it is the whole document. */
-  change(
+  function change(
     { node, slot, start }: Pick<Entry, 'node' | 'slot' | 'start'>,
     before: JsonValue,
     after: JsonValue,
@@ -64,54 +51,62 @@ class Editor {
     const parts = partsOf(node, before, after);
     // New entries need a neighbor that stays.
     if ('entries' in node && parts.some(({ stays }) => stays)) {
-      this.#changeEntries(node, parts, before, after);
+      changeEntries(node, parts, before, after);
     } else if (parent?.flow ?? isFlow(node)) {
-      this.edits.push({ start: node.start, end: node.end, text: JSON.stringify(after) });
+      edits.push({ start: node.start, end: node.end, text: JSON.stringify(after) });
     } else {
-      const column = parent ? columnOf(this.#text, start) : 0;
-      this.edits.push({ start: slot.start, end: slot.end, text: this.#asSlot(after, column) });
+      const column = parent ? columnOf(text, start) : 0;
+      edits.push({ start: slot.start, end: slot.end, text: asSlot(after, column) });
     }
   }
 
-  #changeEntries(node: CollectionNode, parts: readonly Part[], before: JsonValue, after: JsonValue): void {
+  function changeEntries(
+    node: CollectionNode,
+    parts: readonly Part[],
+    before: JsonValue,
+    after: JsonValue,
+  ): void {
     const { entries } = node;
     const staying = new Set(parts.map(({ stays }) => stays?.entry));
     // A key that is given twice, or a merge (`<<`), stays beside what counts.
     const isGone = (entry: Entry) =>
       !staying.has(entry) &&
       (isArray(before) || (own(before, entry.key) !== undefined && own(after, entry.key) === undefined));
-    this.edits.push(...removeEntries(this.#text, node, entries.filter(isGone)));
+    edits.push(...removeEntries(text, node, entries.filter(isGone)));
     let added: string[] = [];
     const insertBefore = (next?: Entry) => {
       if (added.length === 0) return;
       const index = next ? entries.indexOf(next) : entries.length;
-      this.edits.push(insertEntries(this.#text, node, added, index));
+      edits.push(insertEntries(text, node, added, index));
       added = [];
     };
     for (const { stays, key, value } of parts) {
       if (stays) {
         insertBefore(stays.entry);
-        this.change(stays.entry, stays.before, value, node);
+        change(stays.entry, stays.before, value, node);
       } else {
-        added.push(this.#print(node, key, value));
+        added.push(print(node, key, value));
       }
     }
     insertBefore();
   }
 
-  #print(node: CollectionNode, key: string | undefined, value: JsonValue): string {
-    if (!node.flow) return printBlock(key === undefined ? [value] : { [key]: value }, this.#seqNoIndent);
-    const text = JSON.stringify(value);
-    return key === undefined ? text : `${JSON.stringify(key)}: ${text}`;
+  function print(node: CollectionNode, key: string | undefined, value: JsonValue): string {
+    if (!node.flow) return printBlock(key === undefined ? [value] : { [key]: value }, seqNoIndent);
+    const json = JSON.stringify(value);
+    return key === undefined ? json : `${JSON.stringify(key)}: ${json}`;
   }
 
   /** The text of a value after its key or dash. */
-  #asSlot(value: JsonValue, column: number): string {
-    const text = printBlock(value, this.#seqNoIndent);
+  function asSlot(value: JsonValue, column: number): string {
+    const printed = printBlock(value, seqNoIndent);
     const isBlock = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
-    if (!isBlock) return ` ${indent(text, column)}`;
-    return indent(`\n${text}`, isArray(value) && this.#seqNoIndent ? column : column + 2);
+    if (!isBlock) return ` ${indent(printed, column)}`;
+    return indent(`\n${printed}`, isArray(value) && seqNoIndent ? column : column + 2);
   }
+
+  change({ node: root, slot: root, start: root.start }, from, to);
+  return edits;
 }
 
 /** The parts of a changed mapping or sequence; none if it becomes something else. */
