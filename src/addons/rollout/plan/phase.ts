@@ -42,8 +42,12 @@ export function plan(survey: Survey, revisions: Revisions, strategy: Strategy, w
   }
   const { has: inCanary, isStuck, isTried } = canaryOf(survey, revisions, strategy, wake);
   const canary: Plan = { ...all('canary'), mayStart: (candidate) => inCanary(candidate) || 'canary' };
-  const halt = haltBefore(survey, revisions, strategy, isTried);
-  if (halt) return nothing('halted', 'halted', halt.decision);
+  // The breaker halts it if too many pods have failed, or any of a canary that has had its chance.
+  if (health.failing.length >= (isTried ? 1 : strategy.breaker.failures)) {
+    // A changed configuration of Envoy has no revision to go back to.
+    const isNew = target.state !== 'promoted' || rest.some(({ pod }) => !hasSet(pod, target));
+    return nothing('halted', 'halted', isNew ? { do: 'halt' } : undefined);
+  }
   if (isPaused) return nothing('paused', 'paused');
   if (target.state === 'new')
     return nothing('begin', 'canary', { do: 'begin', canary: canaryScope(rest, strategy) });
@@ -124,26 +128,4 @@ function canaryOf(
     health.pending === 0 &&
     ![...draining, ...candidates].some((each) => has(each) && each.pod.ready !== 'unknown' && !isStuck(each));
   return { has, isStuck, isTried };
-}
-
-/**
- * Whether the breaker halts the rollout before a step starts more pods: too many have failed, or any of a canary that has
- * had its chance. Undefined if not.
- */
-function haltBefore(
-  { draining, candidates, health }: Survey,
-  { target }: Revisions,
-  { breaker }: Strategy,
-  isTried: boolean,
-): { readonly decision: Decision | undefined } | undefined {
-  if (health.failing.length < (isTried ? 1 : breaker.failures)) return undefined;
-  // A changed configuration of Envoy has no revision to go back to.
-  const isNew =
-    target.state !== 'promoted' || [...draining, ...candidates].some(({ pod }) => !hasSet(pod, target));
-  return { decision: isNew ? { do: 'halt' } : undefined };
-}
-
-/** Whether it halts a canary of which a pod has failed once a step starts none: that pod keeps the others of its workload from proving more. */
-export function haltsAfter({ draining, health }: Survey, started: number): boolean {
-  return health.failing.length > 0 && health.pending + draining.length + started === 0;
 }

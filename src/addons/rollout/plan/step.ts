@@ -1,7 +1,7 @@
 import type { Strategy } from '../../../injection/template/strategy.ts';
 import type { Health } from './health.ts';
 import { choose, isServing } from './order.ts';
-import { haltsAfter, type Phase, plan } from './phase.ts';
+import { type Phase, plan } from './phase.ts';
 import { type Action, type Candidate, freeIn, type PodState, type Reason, type RolloutPod } from './pod.ts';
 import type { Decision, Revisions } from './revision.ts';
 import { MINUTE_MS, surveyOf, Wake } from './survey.ts';
@@ -81,12 +81,17 @@ export function step(
     actions.push({ do: firstOf(candidate), pod: candidate.pod, to });
   }
   if (open.length > started.size) for (const at of survey.recent) wake.at(at + MINUTE_MS);
+  // A canary of which a pod has failed: that pod keeps the others of its workload from proving more.
+  const hasFailed =
+    phase === 'canary' &&
+    health.failing.length > 0 &&
+    health.pending + survey.draining.length + started.size === 0;
   return {
     phase,
     actions,
     pods: states,
     health,
-    decision: phase === 'canary' && haltsAfter(survey, started.size) ? { do: 'halt' } : decision,
+    decision: hasFailed ? { do: 'halt' } : decision,
     wakeInMs: wake.inMs,
   };
 }
