@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { clip } from '../../../util/clip.ts';
+import { type JsonValue, sameJson } from '../../../util/json.ts';
 import type { Attachment } from './attach.ts';
 import type { CompiledRoute } from './compile.ts';
 import { FAULT_REASONS, faultText, type RouteFault } from './findings.ts';
@@ -127,11 +127,16 @@ export function nextParents(
     return { ...parent, conditions: parent.conditions.map((each) => dated(each, known, now)) };
   });
   const next = [...before.filter((each) => !isOurs(each)), ...ours].slice(0, MAX_PARENTS);
-  return isDeepStrictEqual(before, next) ? undefined : next;
+  return sameJson(asJson(before), asJson(next)) ? undefined : next;
 }
 
 function referenceText({ group, kind, namespace, name, sectionName, port }: ParentReference): string {
   return JSON.stringify([group, kind, namespace, name, sectionName, port]);
+}
+
+function asJson(value: unknown): JsonValue {
+  const text: JsonValue = JSON.parse(JSON.stringify(value));
+  return text;
 }
 
 /** A condition keeps its time until its status changes. */
