@@ -2,17 +2,17 @@ import { oldImage } from '../injection/envoy/image-age.ts';
 import { type Keys, keysFor } from '../injection/keys.ts';
 import { namespaceSettings } from '../injection/namespace-settings.ts';
 import { containers, initContainers, nameOf } from '../injection/podspec/pod.ts';
+import type { DecideOptions } from '../injection/rule.ts';
 import { addedContainers, parseStatus } from '../injection/status.ts';
 import type { TemplateSet } from '../injection/template/template-set.ts';
 import { classify, type DriftBasis, injectionNow } from '../injection/webhook/classify.ts';
-import { ifReadable } from '../kube/api/api-error.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject, keyOf } from '../kube/api/object.ts';
 import type { KubeClient } from '../kube/client/client.ts';
 import { readServerVersion } from '../kube/client/server-version.ts';
 import { gateIndex } from '../networks/pods/network-pods.ts';
 import { isObject, type JsonObject, own, ownString } from '../util/json.ts';
-import { followInstallation, readDeployment } from './installation.ts';
+import { followInstallation, type Installation } from './installation.ts';
 import { namespaceObjects } from './namespace-objects.ts';
 import type { ClusterOptions, Scope } from './options/tool-options.ts';
 import { templatesOfCluster } from './template-source.ts';
@@ -131,28 +131,24 @@ export interface SurveyParts {
   ) => Promise<TemplateRollout | undefined>;
 }
 
-/** The rollout of these templates. */
-export async function templateRolloutOf(
-  tools: readonly SurveyParts[],
+/** The templates of the cluster with their rollout, and the options with the installation's flags, by which pods get them. */
+export async function liveTemplates<O extends ClusterOptions & Pick<DecideOptions, 'requireAnnotation'>>(
   client: KubeClient,
-  options: ClusterOptions,
-  set: TemplateSet,
-): Promise<TemplateRollout | undefined> {
+  given: O,
+  tools: readonly SurveyParts[],
+  installation: Installation | undefined,
+) {
+  const options = followInstallation(given, installation);
+  const set = await templatesOfCluster(client, options);
   const found = await Promise.all(tools.map(({ rollout }) => rollout?.(client, options, set)));
-  return found.find((each) => each !== undefined);
+  const { annotation, requireAnnotation, operatorNamespace } = options;
+  const decideOptions: DecideOptions = { keys: keysFor(annotation), requireAnnotation, operatorNamespace };
+  return { options, decideOptions, set, rollout: found.find((each) => each !== undefined) };
 }
 
 /** What pods are compared with. */
-export async function surveyBasis(
-  client: KubeClient,
-  given: ClusterOptions & { readonly requireAnnotation: boolean },
-  tools: readonly SurveyParts[],
-): Promise<DriftBasis & { readonly state: { readonly set: TemplateSet } }> {
-  const installation = await ifReadable(readDeployment(client, given.operatorNamespace));
-  const options = followInstallation(given, installation);
-  const { annotation, requireAnnotation, operatorNamespace } = options;
-  const adopted = await templatesOfCluster(client, options);
-  const rollout = await templateRolloutOf(tools, client, options, adopted);
+export async function surveyBasis(...of: Parameters<typeof liveTemplates>) {
+  const { decideOptions: options, set: adopted, rollout } = await liveTemplates(...of);
   const set = (rollout?.isHalted && rollout.promoted) || adopted;
-  return { options: { keys: keysFor(annotation), requireAnnotation, operatorNamespace }, state: { set } };
+  return { options, state: { set }, rollout };
 }

@@ -8,26 +8,23 @@ const PAGE_SIZE = 500;
 /** The most pages of a list, so that a faulty server cannot send endless pages. */
 const MAX_PAGES = 400;
 
-/** What the provider calls of Neutron's API v2.0 (docs.openstack.org/api-ref/network/v2). */
-export type NeutronApi = Omit<NeutronClient, 'close'>;
-
 /** An old Neutron has no revisions, so its writes are not tied. */
 export interface Identified {
   readonly id: string;
   readonly revision?: number | undefined;
 }
 
+/** What the provider calls. */
+export type NeutronApi = Pick<NeutronClient, keyof NeutronClient>;
+
+/** Neutron's API v2.0 (docs.openstack.org/api-ref/network/v2). */
 export class NeutronClient {
-  readonly #session: Pick<OpenStackSession, 'request' | 'close'>;
+  readonly #session: Pick<OpenStackSession, 'request'>;
   readonly #pageSize: number;
 
-  constructor(session: Pick<OpenStackSession, 'request' | 'close'>, { pageSize = PAGE_SIZE } = {}) {
+  constructor(session: Pick<OpenStackSession, 'request'>, { pageSize = PAGE_SIZE } = {}) {
     this.#session = session;
     this.#pageSize = pageSize;
-  }
-
-  close(): Promise<void> {
-    return this.#session.close();
   }
 
   /**

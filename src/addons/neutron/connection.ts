@@ -15,6 +15,8 @@ export interface NeutronConnectionOptions extends Omit<OpenStackHttpOptions, 'ca
 export class NeutronConnection {
   readonly #options: NeutronConnectionOptions;
   #current: NeutronClient | NotConfiguredError;
+  /** Of the current client. */
+  #http: OpenStackHttp | undefined;
   #content: string | undefined;
   #hasBeenConfigured = false;
 
@@ -48,7 +50,7 @@ export class NeutronConnection {
   }
 
   async close(): Promise<void> {
-    if (this.#current instanceof NeutronClient) await this.#current.close();
+    await this.#http?.close();
   }
 
   #read(
@@ -65,7 +67,8 @@ export class NeutronConnection {
     }
     try {
       const cloud = parseClouds(clouds, ca);
-      return new NeutronClient(new OpenStackSession(cloud, new OpenStackHttp({ ...options, ca: cloud.ca })));
+      this.#http = new OpenStackHttp({ ...options, ca: cloud.ca });
+      return new NeutronClient(new OpenStackSession(cloud, this.#http));
     } catch (error) {
       if (!(error instanceof NotConfiguredError)) throw error;
       return new NotConfiguredError(`Secret ${secretName}: ${error.message}`);

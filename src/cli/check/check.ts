@@ -1,4 +1,3 @@
-import { keysFor } from '../../injection/keys.ts';
 import { namespaceOf, type PodSite, podSites } from '../../injection/podspec/workload.ts';
 import { templateDryRun } from '../../injection/webhook/template-dry-run.ts';
 import { ifFound, ifReadable, isNotFound } from '../../kube/api/api-error.ts';
@@ -10,7 +9,7 @@ import { NETWORKS } from '../../networks/api/resources.ts';
 import type { SelectionFlags } from '../../operator/configuration-mismatch.ts';
 import { type CommandContext, type SetUpCommand, type ToolParts, toolsOf } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
-import { followInstallation, readDeployment } from '../installation.ts';
+import { readDeployment } from '../installation.ts';
 import { type OutputFormat, outputOption, printOutput } from '../io/output.ts';
 import type { ExitCode } from '../io/terminal.ts';
 import { namespaceObjects } from '../namespace-objects.ts';
@@ -22,8 +21,7 @@ import {
   type ScopeOptions,
   scopeOf,
 } from '../options/tool-options.ts';
-import { templateRolloutOf } from '../survey.ts';
-import { templatesOfCluster } from '../template-source.ts';
+import { liveTemplates } from '../survey.ts';
 import { checkNetwork } from './check-network.ts';
 import { checkLive } from './check-pod.ts';
 import {
@@ -125,8 +123,7 @@ async function reportLive(
   tools: readonly ToolParts[],
 ): Promise<readonly CheckReport[]> {
   const installation = await ifReadable(readDeployment(client, given.operatorNamespace));
-  const options = followInstallation(given, installation);
-  const set = await templatesOfCluster(client, options);
+  const { options, decideOptions, set, rollout } = await liveTemplates(client, given, tools, installation);
   const general: CheckFinding[] = [];
   if (installation?.readyReplicas === 0) {
     const message = `no operator replica is ready: see kubectl --namespace ${options.operatorNamespace} describe pods`;
@@ -134,11 +131,7 @@ async function reportLive(
   }
   const webhooks = await appliedWebhooks(client, options);
   const injecting = await Promise.all(tools.map(({ check }) => check?.injectsWithoutWebhook?.(client)));
-  const rollout = await templateRolloutOf(tools, client, options, set);
-  const { requireAnnotation, operatorNamespace } = options;
-  const keys = keysFor(options.annotation);
-  const decideOptions = { keys, requireAnnotation, operatorNamespace };
-  const dryRun = templateDryRun(client, systemClock, keys, byDefault);
+  const dryRun = templateDryRun(client, systemClock, decideOptions.keys, byDefault);
   const objects = namespaceObjects(client, options.operatorNamespace);
   const reports: CheckReport[] = [];
   for (const site of sites) {

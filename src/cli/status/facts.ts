@@ -45,7 +45,7 @@ export async function readStatus(
       tried(() => isServed(client, NETWORK_ATTACHMENT_DEFINITIONS)),
       tried(() => readNodeAgents(client, known?.flagText('node-agent-namespace'))),
       tried(() => readNetworks(client, known)),
-      tried(async () => surveyPods(client, {}, await surveyBasis(client, options, tools))),
+      tried(async () => surveyPods(client, {}, await surveyBasis(client, options, tools, known))),
     ]);
   const read = { replicas, lease, webhooks, warnings, template, hasAttachments, nodeAgents, networks, pods };
   return { now: Date.now(), server, namespace, configmap, installation, ...read };

@@ -74,9 +74,9 @@ export class KubeClient extends RestClient {
   async create<T extends KubeObject>(
     resource: Resource<T>,
     object: { readonly metadata: { readonly namespace?: string | undefined } },
-    { subresource, ...options }: WriteOptions = {},
+    options: Omit<WriteOptions, 'subresource'> = {},
   ): Promise<T> {
-    const path = resourcePath(resource, { namespace: object.metadata.namespace }, subresource);
+    const path = resourcePath(resource, { namespace: object.metadata.namespace });
     const call = { ...this.#write(options), accept: acceptOf(resource), body: object };
     return resource.decode(await this.request('POST', path, call));
   }

@@ -1,5 +1,6 @@
 import { type CommandContext, type SetUpCommand, toolsOf } from '../../../cli/add-on.ts';
 import { withCluster } from '../../../cli/cluster.ts';
+import { readDeployment } from '../../../cli/installation.ts';
 import {
   type Columns,
   type OutputFormat,
@@ -16,13 +17,8 @@ import {
   type ScopeOptions,
   scopeOf,
 } from '../../../cli/options/tool-options.ts';
-import {
-  type DriftedPod,
-  type Survey,
-  surveyBasis,
-  surveyPods,
-  templateRolloutOf,
-} from '../../../cli/survey.ts';
+import { type DriftedPod, type Survey, surveyBasis, surveyPods } from '../../../cli/survey.ts';
+import { ifReadable } from '../../../kube/api/api-error.ts';
 import { counted } from '../../../util/clip.ts';
 
 interface DriftOptions extends ClusterOptions, ScopeOptions {
@@ -34,17 +30,16 @@ interface DriftOptions extends ClusterOptions, ScopeOptions {
 export async function run({ terminal, addOns }: CommandContext, options: DriftOptions): Promise<ExitCode> {
   const tools = await toolsOf(addOns);
   return await withCluster(options, async (cluster) => {
-    const basis = await surveyBasis(cluster.client, options, tools);
-    const survey = await surveyPods(cluster.client, scopeOf(options, cluster.namespace), basis);
+    const { client } = cluster;
+    const installation = await ifReadable(readDeployment(client, options.operatorNamespace));
+    const basis = await surveyBasis(client, options, tools, installation);
+    const survey = await surveyPods(client, scopeOf(options, cluster.namespace), basis);
     const { drifted } = survey;
     const value = drifted.map((pod) => ({ ...pod }));
     printOutput(terminal, options.output, value, tableOf(drifted, COLUMNS));
     if (drifted.length === 0) terminal.err(`${summaryOf(survey)}\n`);
     for (const [risk, n] of survey.risks) terminal.err(`${counted(n, 'pod')}: ${risk}\n`);
-    if (drifted.length > 0) {
-      const rollout = await templateRolloutOf(tools, cluster.client, options, basis.state.set);
-      if (rollout) terminal.err(`${rollout.text}\n`);
-    }
+    if (drifted.length > 0 && basis.rollout) terminal.err(`${basis.rollout.text}\n`);
     return drifted.length > 0 ? 1 : 0;
   });
 }

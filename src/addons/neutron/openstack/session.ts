@@ -20,11 +20,11 @@ interface Token {
 /** Calls OpenStack's network service. After a 401 (the token has expired), it gets a new token and retries the call once. */
 export class OpenStackSession {
   readonly #cloud: Cloud;
-  readonly #http: Pick<OpenStackHttp, 'send' | 'close'>;
+  readonly #http: Pick<OpenStackHttp, 'send'>;
   #token: Token | undefined;
   #fetching: Promise<Token> | undefined;
 
-  constructor(cloud: Cloud, http: Pick<OpenStackHttp, 'send' | 'close'>) {
+  constructor(cloud: Cloud, http: Pick<OpenStackHttp, 'send'>) {
     this.#cloud = cloud;
     this.#http = http;
   }
@@ -44,10 +44,6 @@ export class OpenStackSession {
     }
     if (answer.status >= 200 && answer.status <= 299) return answer;
     throw openStackErrorFrom(`Neutron: ${method} ${request.path}`, answer.status, answer.body);
-  }
-
-  close(): Promise<void> {
-    return this.#http.close();
   }
 
   /** Fetches one token for all waiters. It has its own timeout, so no waiter's signal may end it. */

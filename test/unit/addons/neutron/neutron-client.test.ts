@@ -15,14 +15,13 @@ const { signal } = new AbortController();
 function clientOf(...bodies: readonly (JsonValue | Error | undefined)[]) {
   const requests: { readonly method: string; readonly request: NetworkRequest }[] = [];
   const rest = [...bodies];
-  const session: Pick<OpenStackSession, 'request' | 'close'> = {
+  const session: Pick<OpenStackSession, 'request'> = {
     request: async (method, request) => {
       requests.push({ method, request });
       const body = rest.shift();
       if (body instanceof Error) throw body;
       return { status: 200, header: () => undefined, body };
     },
-    close: async () => {},
   };
   return { client: new NeutronClient(session, { pageSize: 2 }), requests };
 }

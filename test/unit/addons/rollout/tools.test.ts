@@ -23,6 +23,6 @@ test.each([
     list: async () => ({ items: [revisionOf('envoy:1', 'promoted'), revisionOf('envoy:2', state)] }),
   };
   const options = { operatorNamespace: 'op', configmap: 'envoy', annotation: 'a/b', requireAnnotation: true };
-  const basis = await surveyBasis(client as unknown as KubeClient, options as never, [tools]);
+  const basis = await surveyBasis(client as unknown as KubeClient, options as never, [tools], undefined);
   expect(basis.state).toMatchObject({ set: { hash: setOf(image).hash } });
 });
