@@ -78,11 +78,10 @@ export function formatReports(reports: readonly CheckReport[]): readonly string[
 /** The first pods by name, and the number of the others by state. */
 function podsOf({ pods = [] }: CheckReport): readonly string[] {
   const shown = pods.length > MAX_PODS ? pods.slice(0, MAX_PODS - 1) : pods;
-  const more = new Map<SidecarState, number>();
-  for (const { sidecar } of pods.slice(shown.length)) more.set(sidecar, (more.get(sidecar) ?? 0) + 1);
+  const more = Map.groupBy(pods.slice(shown.length), ({ sidecar }) => sidecar);
   return [
     ...shown.map(({ name, sidecar }) => `${name}: ${sidecar}`),
-    ...Array.from(more, ([sidecar, count]) => `and ${count} more: ${sidecar}`),
+    ...Array.from(more, ([sidecar, others]) => `and ${others.length} more: ${sidecar}`),
   ];
 }
 

@@ -86,12 +86,9 @@ async function readReplicas(client: KubeClient, namespace: string) {
 /** The warnings of the operator that the API server still has, an hour in most clusters: how many Events of each reason. */
 async function readWarnings(client: KubeClient): Promise<ReadonlyMap<string, number>> {
   const fieldSelector = `reportingController=${PROGRAM},type=Warning`;
-  const counts = new Map<string, number>();
-  for (const event of (await client.list(EVENTS, { fieldSelector })).items.filter(isObject)) {
-    const reason = ownString(event, 'reason') ?? '';
-    counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  }
-  return counts;
+  const { items } = await client.list(EVENTS, { fieldSelector });
+  const byReason = Map.groupBy(items, (event) => ownString(event, 'reason') ?? '');
+  return new Map(Array.from(byReason, ([reason, events]) => [reason, events.length]));
 }
 
 /** The webhooks of the two configurations; undefined for a configuration that does not exist. */

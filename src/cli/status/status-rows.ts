@@ -198,9 +198,8 @@ const OF_CLUSTER: Readonly<Record<string, Row>> = {
     }),
   pods(facts) {
     return about(facts.pods, ({ drifted, count: all }) => {
-      const counts = new Map<string, number>();
-      for (const { sidecar } of drifted) counts.set(sidecar, (counts.get(sidecar) ?? 0) + 1);
-      const text = Array.from(counts, ([sidecar, n]) => `${n} ${sidecar}`).join(', ');
+      const bySidecar = Map.groupBy(drifted, ({ sidecar }) => sidecar);
+      const text = Array.from(bySidecar, ([sidecar, found]) => `${found.length} ${sidecar}`).join(', ');
       if (drifted.length === 0) return ok(`no drift in ${counted(all, 'pod')}`);
       if (rolloutOf(facts) && drifted.every(({ sidecar }) => sidecar === 'stale'))
         return note(`${text}, of ${counted(all, 'pod')}: ${CALLED_AS} rollout shows them`);

@@ -3,6 +3,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
 import { UsageError } from '../../kube/util/errors.ts';
 import { VERSION } from '../../kube/util/version.ts';
+import { counted } from '../../util/clip.ts';
 import type { JsonObject } from '../../util/json.ts';
 import type { CommandContext, SetUpCommand } from '../add-on.ts';
 import { type Cluster, withCluster } from '../cluster.ts';
@@ -39,9 +40,7 @@ export async function run({ terminal }: CommandContext, options: VersionOptions)
 function printVersions(terminal: Terminal, format: OutputFormat, value: JsonObject): ExitCode {
   const lines = Object.entries(value).flatMap(([name, version]) =>
     typeof version === 'object' && version !== null
-      ? Object.entries(version).map(
-          ([image, pods]) => `sidecar: ${image} (${pods === 1 ? '1 pod' : `${pods} pods`})`,
-        )
+      ? Object.entries(version).map(([image, pods]) => `sidecar: ${image} (${counted(Number(pods), 'pod')})`)
       : [`${name}: ${version}`],
   );
   printOutput(terminal, format, value, lines);

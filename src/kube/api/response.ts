@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import { isArray, own, ownString } from '../../util/json.ts';
+import { isArray, own, ownString, tryJson } from '../../util/json.ts';
 import type { TransportResponse } from '../client/transport.ts';
 import { type ApiError, apiErrorFrom, TransportError } from './api-error.ts';
 
@@ -46,12 +46,8 @@ export function listPageOf(body: unknown): ListPage {
 /** The error of an unsuccessful response; reads its body to the end. */
 export async function errorOf(response: TransportResponse): Promise<ApiError> {
   const text = await textOf(response);
-  let body: unknown = text;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // A proxy's error page: the error quotes it.
-  }
+  // The error quotes a text, such as a proxy's error page.
+  const body = tryJson(text) ?? text;
   return apiErrorFrom(response.statusCode, body, String(response.headers['retry-after'] ?? ''));
 }
 

@@ -66,7 +66,7 @@ export function unneededBridges(
   isNeeded: (bridge: string) => boolean,
 ): ReadonlySet<string> {
   const names = [...bridgeNames(links)];
-  return new Set(names.filter((name) => !links.pods.get(name) && !isNeeded(name)));
+  return new Set(names.filter((name) => !links.plugged.has(name) && !isNeeded(name)));
 }
 
 function gatewayAddresses({ ranges }: NodeNetwork) {

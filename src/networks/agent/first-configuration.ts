@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isArray, type JsonValue, own } from '../../util/json.ts';
+import { ownList, ownString, tryJson } from '../../util/json.ts';
 
 /** The files that container runtimes read. They use the first one by name. */
 const CONFIGURATION = /\.(conf|conflist|json)$/;
@@ -24,12 +24,8 @@ export async function withoutMultus(directory: string): Promise<string | undefin
 }
 
 async function typesIn(path: string): Promise<readonly string[]> {
-  try {
-    const configuration: JsonValue = JSON.parse(await readFile(path, 'utf8'));
-    const plugins = own(configuration, 'plugins');
-    const types = [configuration, ...(isArray(plugins) ? plugins : [])].map((each) => own(each, 'type'));
-    return types.filter((type) => typeof type === 'string');
-  } catch {
-    return [];
-  }
+  const configuration = tryJson(await readFile(path, 'utf8').catch(() => ''));
+  return [configuration, ...ownList(configuration, 'plugins')].flatMap(
+    (each) => ownString(each, 'type') ?? [],
+  );
 }

@@ -51,8 +51,8 @@ export interface Device {
 export interface NodeLinks {
   readonly bridges: ReadonlyMap<string, BridgeLink>;
   readonly tunnels: ReadonlyMap<string, TunnelLink>;
-  /** Per bridge, how many pods are plugged into it. */
-  readonly pods: ReadonlyMap<string, number>;
+  /** The bridges into which pods are plugged. */
+  readonly plugged: ReadonlySet<string>;
   readonly devices: readonly Device[];
 }
 
@@ -111,15 +111,11 @@ function remotesIn(output: string): ReadonlyMap<string, Remotes> {
 export function parseLinks(addresses: string, forwarding: string): NodeLinks {
   const remotes = remotesIn(forwarding);
   const links = entries(addresses).map((link) => ({ link, name: String(link.ifname) }));
-  const pods = new Map<string, number>();
-  for (const { link, name } of links) {
-    const bridge = String(link.master);
-    if (OUR_BRIDGE.test(bridge) && !OUR_TUNNEL.test(name)) pods.set(bridge, (pods.get(bridge) ?? 0) + 1);
-  }
+  const others = links.filter(({ name }) => !OUR_TUNNEL.test(name)).map(({ link }) => String(link.master));
   const bridges = links.filter(({ name }) => OUR_BRIDGE.test(name));
   const tunnels = links.filter(({ name }) => OUR_TUNNEL.test(name));
   return {
-    pods,
+    plugged: new Set(others.filter((master) => OUR_BRIDGE.test(master))),
     devices: links.filter(({ name }) => !isOurs(name)).map(({ name, link }) => deviceOf(name, link)),
     bridges: new Map(bridges.map(({ name, link }) => [name, bridgeOf(link)])),
     tunnels: new Map(

@@ -3,7 +3,7 @@ import { CONFIG_MAPS } from '../../kube/api/core-resources.ts';
 import type { OwnerReference } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { OWN_LABELS } from '../../util/identity.ts';
-import { type JsonValue, own, stringsIn } from '../../util/json.ts';
+import { own, stringsIn, tryJson } from '../../util/json.ts';
 import { NODE_AGENT_FIELD_MANAGER, REPORT_LABEL } from '../api/names.ts';
 import { type AgentPod, type NodeReport, REPORT_KEY } from '../nodes/node-report.ts';
 
@@ -69,10 +69,6 @@ export async function ownPod(file = TOKEN_FILE): Promise<AgentPod | undefined> {
 
 async function claimed(file: string, what: 'node' | 'pod'): Promise<{ name?: string; uid?: string }> {
   const token = await readFile(file, 'utf8').catch(() => '');
-  try {
-    const claims: JsonValue = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-    return stringsIn(own(own(claims, 'kubernetes.io'), what));
-  } catch {
-    return {};
-  }
+  const claims = tryJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  return stringsIn(own(own(claims, 'kubernetes.io'), what));
 }

@@ -1,7 +1,7 @@
 import { PODS } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
-import { isArray, isObject, type JsonValue, own, ownObjects, ownString } from '../../util/json.ts';
+import { type JsonValue, own, ownObjects, ownString, ownTexts } from '../../util/json.ts';
 import { MULTUS_NETWORKS, MULTUS_STATUS, NETWORK_ANNOTATION, NETWORK_GATE } from '../api/names.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { networksAskedFor } from './request.ts';
@@ -189,6 +189,5 @@ function namesIn(term: JsonValue): readonly string[] | undefined {
     ...ownObjects(term, 'matchFields').filter(({ key }) => key === 'metadata.name'),
     ...ownObjects(term, 'matchExpressions').filter(({ key }) => key === HOSTNAME),
   ].find(({ operator }) => operator === 'In');
-  const values = isObject(found) ? found.values : undefined;
-  return isArray(values) ? values.filter((value) => typeof value === 'string') : undefined;
+  return found && ownTexts(found, 'values');
 }

@@ -34,7 +34,8 @@ export class ModelNode {
   onCall: (line: string) => void = () => {};
 
   links(): NodeLinks {
-    return structuredClone({ bridges: this.#bridges, tunnels: this.#tunnels, pods: this.pods, devices: [] });
+    const plugged = new Set(this.pods.keys());
+    return structuredClone({ bridges: this.#bridges, tunnels: this.#tunnels, plugged, devices: [] });
   }
 
   /** A packet of a pod comes in by every tunnel. */

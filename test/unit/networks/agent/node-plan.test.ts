@@ -8,7 +8,7 @@ import { FIRST_VNI } from '../../../../src/networks/multus/cni-config.ts';
 import { ModelNode } from '../../../support/network/model-node.ts';
 import { newNetwork } from '../networks.ts';
 
-const none: NodeLinks = { bridges: new Map(), tunnels: new Map(), pods: new Map(), devices: [] };
+const none: NodeLinks = { bridges: new Map(), tunnels: new Map(), plugged: new Set(), devices: [] };
 const PEERS = ['192.0.2.2', '192.0.2.3', '192.0.2.4'];
 
 function network(
