@@ -167,6 +167,13 @@ const MAINTENANCE: Readonly<Record<string, () => Promise<void>>> = {
     await ageCertificate(api.client);
   },
   'a Secret that is gone': async () => {
+    const uid = () =>
+      operator.kubectl('get secret envoy-initializer-tls -o jsonpath={.metadata.uid} --ignore-not-found');
+    const before = await uid();
     await operator.kubectl('delete secret envoy-initializer-tls');
+    await eventually('it is there again', async () => !['', before].includes(await uid()));
+    // Requests go on, by new connections too, while the replicas take it.
+    const { admitted } = load;
+    await eventually('100 more pods were admitted', async () => load.admitted >= admitted + 100);
   },
 };

@@ -63,7 +63,8 @@ describeWithNode('three nodes', () => {
 
   test('nodes are joined to a Network, and applying twice does nothing the second time', async () => {
     for (const { report, joined } of await lab.sync()) {
-      expect(report).toMatchObject({ version: 2, ranges: ['192.0.2.0/24', '2001:db8::/64'], problems: {} });
+      expect(report).toMatchObject({ version: 2, ranges: ['192.0.2.0/24', '2001:db8::/64'] });
+      expect(report.problems).toEqual({});
       expect(joined).toBe(1);
     }
     const programs = jest.spyOn(a.host, 'take');
@@ -387,7 +388,7 @@ describeWithNode('three nodes', () => {
       await node.stopPod(pod);
     await lab.linger();
     for (const node of [a, b, c]) {
-      expect(await stateOf(node)).toMatchObject({ bridges: {}, tunnels: {}, joined: [] });
+      expect(await stateOf(node)).toEqual(expect.objectContaining({ bridges: {}, tunnels: {}, joined: [] }));
       expect(await node.sh('nft list ruleset')).toBe('');
     }
   });

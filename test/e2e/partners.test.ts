@@ -11,6 +11,7 @@ import { ensureBinaries } from '../env/control-plane/build.ts';
 import { runCommand } from '../env/control-plane/run-command.ts';
 import { type Supervisor, startSupervisor } from '../env/control-plane/supervisor.ts';
 import { eventually } from '../env/eventually.ts';
+import { FOR_THE_WEBHOOK } from '../support/cluster/admission-load.ts';
 import { apply, kubectl, podOf } from '../support/cluster/cluster-kubectl.ts';
 import { OPT_IN } from '../support/injection/demo.ts';
 import { describeUnless } from '../support/jest/describe-unless.ts';
@@ -64,7 +65,7 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
 
   /** The containers of a new pod that opts in. */
   async function injected(name: string): Promise<string> {
-    await apply(cluster, podOf(name, {}, {}, { labels: { [OPT_IN]: 'true' } }));
+    await apply(cluster, podOf(name, {}, {}, { labels: { [OPT_IN]: 'true' }, annotations: FOR_THE_WEBHOOK }));
     return await run(`get pod ${name} -o jsonpath={.spec.containers[*].name}`);
   }
 

@@ -148,6 +148,12 @@ test.each(['background', 'foreground'])(
       `Network default/${name} is being deleted`,
     );
     await kubectl(`delete pod ${first} --now`);
+    await eventually(
+      'it waits for the last pod alone',
+      async () =>
+        (await world.condition(name, 'Progressing', 'message')) ===
+        `waiting for pods that use it: default/${last}`,
+    );
     await kubectl(`get net-attach-def ${name}`);
     await kubectl(`delete pod ${last} --now`);
     await kubectl(`wait network/${name} --for=delete --timeout=20s`);

@@ -92,8 +92,14 @@ test("a pod that asks for another pod's address waits until that one is gone, an
     'WaitsForNetwork',
     `${ip} of Network default/taken is the address of pod default/first`,
   );
+  const rest = ['rest-1', 'rest-2', 'rest-3', 'rest-4'];
+  await world.apply(...rest.map((name) => pod(name, { asked: 'taken' })));
+  await Promise.all(rest.map(addressOf));
+  await world.apply(pod('third', { asked: 'taken' }));
+  await world.untilEvent('pod/third', 'AddressesExhausted', '5 of 5 taken');
   await kubectl('delete pod first --now');
   expect(await addressOf('second')).toBe(`${ip}/29`);
+  expect((await world.pod('third')).spec.schedulingGates).toHaveLength(1);
 });
 
 test('a pod past its gate that asks for the address of an older pod is told so, and counted', async () => {

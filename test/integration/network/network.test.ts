@@ -121,6 +121,7 @@ test.each<[string, string, object, string]>([
   await world.ready(name);
   const now = () => run(`get ${kind} ${name} -o jsonpath=${path}`);
   const before = await now();
+  expect(before).not.toBe('');
   await run(`label ${kind} ${name} team=net`);
   await world.merge(`${kind} ${name}`, patch);
   await eventually('it is as before', async () => (await now()) === before);

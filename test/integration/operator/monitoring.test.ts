@@ -193,7 +193,8 @@ describeWithPrometheus('metrics', ({ prometheus: program, promtool }) => {
         )
       );
     });
-    expect(await readFile(fixture.logFile, 'utf8')).not.toContain(PASSWORD);
+    const log = await readFile(fixture.logFile, 'utf8');
+    for (const secret of [PASSWORD, CREDENTIAL]) expect(log).not.toContain(secret);
   });
 
   test("promtool finds nothing wrong with the operator's metrics", async () => {
@@ -264,7 +265,7 @@ describeWithPrometheus('alert rules', ({ promtool }) => {
   });
 });
 
-const PASSWORD = 'not-for-the-log';
+const [PASSWORD, CREDENTIAL] = ['not-for-the-log', 'nor-is-this'];
 const METADATA = { namespace: 'default' };
 
 function pod(name: string, metadata: object = {}): object {
@@ -289,7 +290,7 @@ function secretOfAnOpenStackThatIsAway(): object {
   const auth = {
     auth_url: 'http://127.0.0.1:9/v3',
     application_credential_id: 'an-id',
-    application_credential_secret: 'a-secret',
+    application_credential_secret: CREDENTIAL,
   };
   return {
     apiVersion: 'v1',

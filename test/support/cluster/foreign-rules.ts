@@ -10,11 +10,6 @@ const restored = (lines: string) =>
     )
     .join('\n');
 
-const sets = [
-  'ipset create cali40masq-ipam-pools hash:net && ipset add cali40masq-ipam-pools 10.244.0.0/16',
-  'ipset create cali40all-ipam-pools hash:net && ipset add cali40all-ipam-pools 10.244.0.0/16',
-].join('\n');
-
 /**
  * What other programs write into the rules of a node, shortened, by the names of the programs. All of them see what a
  * bridge only switches, as `net.bridge.bridge-nf-call-iptables` is 1.
@@ -55,8 +50,7 @@ COMMIT`),
 -A INPUT -p udp --dport 4789 -j ACCEPT
 -A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
 COMMIT`),
-  'Calico, Cilium, flannel and kube-proxy': `${sets}
-iptables-restore --noflush <<'end'
+  'Calico, Cilium, flannel and kube-proxy': `iptables-restore --noflush <<'end'
 *raw
 :cali-PREROUTING - [0:0]
 -A PREROUTING -j cali-PREROUTING
@@ -83,7 +77,7 @@ COMMIT
 -A POSTROUTING -j CILIUM_POST_nat
 -A POSTROUTING -j FLANNEL-POSTRTG
 -A POSTROUTING -j KUBE-POSTROUTING
--A cali-nat-outgoing -m set --match-set cali40masq-ipam-pools src -m set ! --match-set cali40all-ipam-pools dst -j MASQUERADE
+-A cali-nat-outgoing -s 10.244.0.0/16 ! -d 10.244.0.0/16 -j MASQUERADE
 -A CILIUM_POST_nat -s 10.244.0.0/16 ! -d 10.244.0.0/16 ! -o cilium_+ -j MASQUERADE
 -A FLANNEL-POSTRTG -s 10.244.0.0/16 ! -d 224.0.0.0/4 -j MASQUERADE
 -A FLANNEL-POSTRTG ! -s 10.244.0.0/16 -d 10.244.0.0/16 -j MASQUERADE

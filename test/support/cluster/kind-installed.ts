@@ -107,6 +107,8 @@ export function installed(kindOf: () => Kind): void {
 
   test('make undeploy removes the operator from kind', async () => {
     await succeed('make undeploy');
+    const kinds = 'namespaces,mutatingwebhookconfigurations,clusterroles';
+    expect(await run(`get ${kinds} --output name`)).not.toContain(OPERATOR);
   });
 
   const upgrades =
@@ -136,7 +138,7 @@ export function installed(kindOf: () => Kind): void {
       expect(await run(`get ${DEPLOYMENT} -o jsonpath={..containers[*].image}`)).toBe(image);
       await run('wait network/kept --for=condition=Ready --timeout=120s');
       const pod =
-        'run by-helm --image=busybox --labels=initializer.kubernetes.io/envoy=true --dry-run=server -o yaml';
+        'run by-helm --image=busybox --labels=initializer.kubernetes.io/envoy=true --annotations=initializer.kubernetes.io/envoy-cpu-request=50m --dry-run=server -o yaml';
       expect(await run(pod)).toContain('name: envoy\n');
     };
     const release = `${OPERATOR} --namespace ${OPERATOR}`;

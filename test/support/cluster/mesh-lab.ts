@@ -54,9 +54,9 @@ export class Space {
   readonly run: RunProgram = (program, args, input) =>
     run('nsenter', ['--target', `${this.pid}`, '--net', '--mount', program, ...args], input);
 
-  /** Runs a line of words. */
-  sh(line: string): Promise<string> {
-    return this.run('sh', ['-c', line]);
+  /** Runs lines of words; rejects at the first that fails. */
+  sh(lines: string): Promise<string> {
+    return this.run('sh', ['-ec', lines]);
   }
 
   async stop(): Promise<void> {
