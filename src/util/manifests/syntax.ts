@@ -55,7 +55,7 @@ export function syntaxTrees(text: string, events: readonly Event[]): readonly (S
   const starts = events.flatMap(({ type }, index) => (type === EVENT_ID.DOCUMENT ? [index + 1] : []));
   return starts.map((start) => {
     try {
-      return new TreeReader(text, events, start).node(0);
+      return treeOf(text, events, start);
     } catch (err) {
       if (err instanceof UneditableError) return undefined;
       throw err;
@@ -87,28 +87,20 @@ function entryOf(node: SyntaxNode, segment: string | number): Entry | undefined 
     : node.entries.find(({ key }) => key === segment);
 }
 
-class TreeReader {
-  readonly #text: string;
-  readonly #events: readonly Event[];
-  #at: number;
-
-  /** `start` is the index of the event after the one that opens the document. */
-  constructor(text: string, events: readonly Event[], start: number) {
-    this.#text = text;
-    this.#events = events;
-    this.#at = start;
-  }
+/** Reads the value of a document. `start` is the index of the event after the one that opens the document. */
+function treeOf(text: string, events: readonly Event[], start: number): SyntaxNode {
+  let at = start;
 
   /** `fallback` is the place of a value that the text does not contain. */
-  node(fallback: number): SyntaxNode {
-    const event = this.#events[this.#at];
-    this.#at += 1;
+  function node(fallback: number): SyntaxNode {
+    const event = events[at];
+    at += 1;
     switch (event?.type) {
       case EVENT_ID.SCALAR:
         return {
           kind: 'scalar',
-          value: getScalarValue(this.#text, event),
-          ...scalarSpan(this.#text, event, fallback),
+          value: getScalarValue(text, event),
+          ...scalarSpan(text, event, fallback),
           ...(event.style === SCALAR_STYLE.LITERAL_BLOCK && { literalIndent: event.indent }),
         };
       case EVENT_ID.ALIAS:
@@ -116,50 +108,53 @@ class TreeReader {
       case EVENT_ID.MAPPING:
       case EVENT_ID.SEQUENCE: {
         const kind = event.type === EVENT_ID.MAPPING ? 'mapping' : 'sequence';
-        const flow = event.style === COLLECTION_STYLE.FLOW;
-        return this.#collection(kind, flow, event.start);
+        return collection(kind, event.style === COLLECTION_STYLE.FLOW, event.start);
       }
       default:
         throw new UneditableError('the parser gave no value');
     }
   }
 
-  #collection(kind: CollectionNode['kind'], flow: boolean, start: number): CollectionNode {
+  function collection(kind: CollectionNode['kind'], flow: boolean, start: number): CollectionNode {
     const entries: Entry[] = [];
     let end = start + (flow ? 1 : 0);
-    while (this.#events[this.#at]?.type !== EVENT_ID.POP) {
-      const entry = kind === 'mapping' ? this.#member() : this.#item(flow, end);
+    while (events[at]?.type !== EVENT_ID.POP) {
+      const entry = kind === 'mapping' ? member() : item(flow, end);
       entries.push(entry);
       end = entry.end;
     }
-    this.#at += 1;
+    at += 1;
     // A pair in a flow list (`[a: 1]`) is a mapping without brackets.
-    if (flow && '[{'.includes(this.#text[start] ?? ' ')) end = closing(this.#text, end) + 1;
+    if (flow && '[{'.includes(text[start] ?? ' ')) end = closing(text, end) + 1;
     return { kind, flow, entries, start, end };
   }
 
-  #member(): Entry {
-    const key = this.node(-1);
+  function member(): Entry {
+    const key = node(-1);
     if ('entries' in key || key.start < 0) throw new UneditableError('a key is not a scalar');
-    const name = key.kind === 'alias' ? this.#text.slice(key.start, key.end) : key.value;
-    const colon = skipBlanks(this.#text, key.end);
-    const hasColon = this.#text[colon] === ':';
+    const name = key.kind === 'alias' ? text.slice(key.start, key.end) : key.value;
+    const colon = skipBlanks(text, key.end);
     // Without a colon the value is null.
-    const behind = hasColon ? colon + 1 : key.end;
-    const node = this.node(behind);
-    return { key: name, node, start: key.start, end: node.end, slot: { start: behind, end: node.end } };
+    const behind = text[colon] === ':' ? colon + 1 : key.end;
+    return entry(name, key.start, behind, node(behind));
   }
 
-  #item(flow: boolean, behind: number): Entry {
+  function item(flow: boolean, behind: number): Entry {
     if (flow) {
-      const node = this.node(-1);
-      return { key: '', node, start: node.start, end: node.end, slot: node };
+      const value = node(-1);
+      return entry('', value.start, value.start, value);
     }
-    const dash = skipBlanks(this.#text, behind);
-    if (this.#text[dash] !== '-') throw new UneditableError('an item has no dash before it');
-    const node = this.node(dash + 1);
-    return { key: '', node, start: dash, end: node.end, slot: { start: dash + 1, end: node.end } };
+    const dash = skipBlanks(text, behind);
+    if (text[dash] !== '-') throw new UneditableError('an item has no dash before it');
+    return entry('', dash, dash + 1, node(dash + 1));
   }
+
+  return node(0);
+}
+
+/** The entry whose value is in the slot from `behind` to its end. */
+function entry(key: string, start: number, behind: number, node: SyntaxNode): Entry {
+  return { key, node, start, end: node.end, slot: { start: behind, end: node.end } };
 }
 
 function scalarSpan(text: string, event: ScalarEvent, fallback: number): Span {
