@@ -136,8 +136,8 @@ export function setUpNetworks(
   setUpNetworkController(manager, { ...shared, controller }, { policy, cluster });
   setUpNetworkServices(manager, shared);
   const attach = attachWith({ client, clock, access, providers: registry, networks: networks.lister });
-  manager.webhook('/attach', createAttachHandler({ attach, log }));
-  manager.webhook('/validate-attach', createWorkloadAttachHandler(attach));
+  manager.webhooks.add('/attach', createAttachHandler({ attach, log }));
+  manager.webhooks.add('/validate-attach', createWorkloadAttachHandler(attach));
 }
 
 type NetworkControllerOptions = Omit<PodControllerOptions, 'nodes' | 'networkNodes' | 'networkQueue'>;

@@ -93,12 +93,12 @@ export function setUpInjector(
     log,
     now: () => clock.now(),
   });
-  manager.webhook('/inject', inject);
-  manager.webhook('/validate-workload', createWorkloadHandler(decisions));
+  manager.webhooks.add('/inject', inject);
+  manager.webhooks.add('/validate-workload', createWorkloadHandler(decisions));
   const { dryRun } = template;
   const { forecast } = newPods;
-  manager.webhook('/validate', createTemplateHandler({ namespace, configMap, log, dryRun, forecast }));
-  manager.webhook('/validate-envoy', createEnvoyHandler());
+  manager.webhooks.add('/validate', createTemplateHandler({ namespace, configMap, log, dryRun, forecast }));
+  manager.webhooks.add('/validate-envoy', createEnvoyHandler());
   manager.addReadyz('template', () =>
     template.hasSynced() ? undefined : 'template ConfigMap not yet synced and tested',
   );

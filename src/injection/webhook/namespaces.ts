@@ -2,7 +2,7 @@ import { HttpError } from '../../kube/admission/http-error.ts';
 import { COPIED_CONFIG_MAPS, LIMIT_RANGES, NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
-import { RateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
+import { rateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
 import { defined, sameJson } from '../../util/json.ts';
 import { ENVOY_CONFIG_MAP } from '../envoy/files.ts';
 import type { Keys } from '../keys.ts';
@@ -12,9 +12,9 @@ import { limitRangeOf } from '../podspec/rules/limit-ranges.ts';
 import type { NamespaceSettingsOf } from './inject-handler.ts';
 
 /** Requests for existing namespaces: their number is bounded, and each may have been labelled a moment ago. */
-const KNOWN = { perSecond: 50, burst: 100 };
+const KNOWN = { ratePerSecond: 50, burst: 100 };
 /** Requests for unknown names, which any client can invent. They do not use up the budget above. */
-const UNKNOWN = { perSecond: 10, burst: 20 };
+const UNKNOWN = { ratePerSecond: 10, burst: 20 };
 
 /**
  * Returns the settings of namespaces from one informer, and the version of the API server; starts nothing. `own` is the
@@ -29,8 +29,8 @@ export function setUpNamespaces(
   const { client, clock } = manager;
   const informer = manager.informer(NAMESPACES, { transform: namespaceSummary(keys) });
   const ask = (name: string, signal: AbortSignal) => client.get(NAMESPACES, { name }, { signal });
-  const known = new RateLimitedSingleflight({ ...KNOWN, clock, ask });
-  const unknown = new RateLimitedSingleflight({ ...UNKNOWN, clock, ask });
+  const known = rateLimitedSingleflight(clock, KNOWN, ask);
+  const unknown = rateLimitedSingleflight(clock, UNKNOWN, ask);
   const fieldSelector = `metadata.name=${ENVOY_CONFIG_MAP}`;
   const envoy = manager.informer(COPIED_CONFIG_MAPS, { fieldSelector });
   const limits = manager.informer(LIMIT_RANGES);
@@ -47,7 +47,7 @@ export function setUpNamespaces(
     if (cached && !fresh) return settingsIn(cached);
     if (!isDnsLabel(namespace))
       throw new HttpError(400, 'request.namespace: expected the name of a namespace');
-    return settingsIn(await (cached ? known : unknown).get(namespace, signal));
+    return settingsIn(await (cached ? known : unknown)(namespace, signal));
   };
   return {
     settings,

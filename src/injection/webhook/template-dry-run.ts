@@ -50,7 +50,7 @@ export type TemplateDryRun = ReturnType<typeof templateDryRun>;
  * shape. A template is only blamed for what validation says about a pod, if the same pod is accepted without it.
  */
 export function templateDryRun(client: Client, clock: Clock, keys: Keys, namespace: string) {
-  const budget = new TokenBucket({ clock, ...REVIEW_DRY_RUNS });
+  const budget = new TokenBucket(clock, REVIEW_DRY_RUNS);
   const reviewClient: Client = {
     async request(...call) {
       if (!budget.tryTake())

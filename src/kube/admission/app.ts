@@ -24,20 +24,16 @@ interface Call extends Record<string, unknown> {
 }
 type Middleware = RequestHandler<object, unknown, unknown, unknown, Call>;
 
-interface AppOptions {
-  /** The webhooks by path. */
-  readonly routes: Readonly<Record<string, ReviewHandler>>;
-  readonly log: Logger;
-  readonly metrics: WebhookMetrics;
-  /** Milliseconds, monotonic. */
-  readonly now: () => number;
-}
-
 /**
- * The Express app of webhooks: turns a call into a review, and the result of a webhook into an answer. Express's own
- * body parsers would hold what any number of clients sends; see readBody.
+ * The Express app of these webhooks, by path: turns a call into a review, and the result of a webhook into an answer.
+ * Express's own body parsers would hold what any number of clients sends; see readBody. `now`: milliseconds, monotonic.
  */
-export function createApp({ routes, log, metrics, now }: AppOptions): Express {
+export function createApp(
+  routes: Readonly<Record<string, ReviewHandler>>,
+  log: Logger,
+  metrics: WebhookMetrics,
+  now: () => number,
+): Express {
   const budget = new BodyBudget(now);
   const app = express();
   for (const name of ['x-powered-by', 'etag']) app.disable(name);
@@ -143,5 +139,5 @@ async function inTime<T>(
 function late(request: IncomingMessage, milliseconds: number): HttpError {
   return request.complete
     ? new HttpError(504, `no answer within ${Math.round(milliseconds)} ms`)
-    : new HttpError(408, 'the body did not arrive in time', { refusal: 'too_slow' });
+    : new HttpError(408, 'the body did not arrive in time', 'too_slow');
 }

@@ -90,5 +90,5 @@ export class BodyBudget {
 
 /** The caller may retry; its failurePolicy applies to this call. */
 export function noRoom(): HttpError {
-  return new HttpError(503, 'too many requests at once: try again', { refusal: 'no_room' });
+  return new HttpError(503, 'too many requests at once: try again', 'no_room');
 }

@@ -19,12 +19,8 @@ export class HttpError extends Error {
   readonly status: number;
   readonly refusal: RefusalReason | undefined;
 
-  constructor(
-    status: number,
-    message: string,
-    { refusal, ...options }: ErrorOptions & { readonly refusal?: RefusalReason } = {},
-  ) {
-    super(message, options);
+  constructor(status: number, message: string, refusal?: RefusalReason) {
+    super(message);
     this.status = status;
     this.refusal = refusal;
   }

@@ -78,17 +78,17 @@ export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<
       else resolve(body);
     });
     request.on('error', (err) =>
-      refuse(err instanceof HttpError ? err : new HttpError(400, 'the body ended early', { cause: err })),
+      refuse(err instanceof HttpError ? err : new HttpError(400, 'the body ended early')),
     );
   });
 }
 
 function tooLarge(): HttpError {
-  return new HttpError(413, `the body is larger than ${MAX_BODY_BYTES} bytes`, { refusal: 'too_large' });
+  return new HttpError(413, `the body is larger than ${MAX_BODY_BYTES} bytes`, 'too_large');
 }
 
 function tinyPieces(): HttpError {
-  return new HttpError(400, 'the body arrives in too many small chunks', { refusal: 'malformed' });
+  return new HttpError(400, 'the body arrives in too many small chunks', 'malformed');
 }
 
 /** A body up to this length is parsed in some 10 ms, whatever its content: less than a body of the most values takes. */
@@ -109,8 +109,7 @@ export function parseJson(body: Buffer): unknown {
   const text = body.toString();
   // More would take too long for one turn of the event loop.
   const excess = body.length > SMALL ? jsonExcess(text, MOST) : undefined;
-  if (excess !== undefined)
-    throw new HttpError(413, `the body ${TOO_COMPLEX[excess]}`, { refusal: 'too_large' });
+  if (excess !== undefined) throw new HttpError(413, `the body ${TOO_COMPLEX[excess]}`, 'too_large');
   try {
     return JSON.parse(text);
   } catch {

@@ -85,7 +85,7 @@ export class WebhookServer {
   /** Starts to listen; resolves with the port, and rejects if it cannot listen. */
   async listen(port: number, host?: string): Promise<number> {
     const { log, metrics, now = () => performance.now() } = this.#options;
-    this.#server.on('request', createApp({ routes: this.#routes, log, metrics, now }));
+    this.#server.on('request', createApp(this.#routes, log, metrics, now));
     this.#server.listen(port, host);
     await once(this.#server, 'listening');
     this.#server.on('error', (err) => log.error({ err }, 'webhook server failed'));

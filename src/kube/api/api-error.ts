@@ -43,7 +43,7 @@ export class TransportError extends Error {
   /** The system's or the HTTP library's code, for example `ECONNREFUSED`. */
   readonly code: string;
 
-  constructor(message: string, code: string, cause: unknown) {
+  constructor(message: string, code: string, cause?: unknown) {
     super(message, { cause });
     this.code = code;
   }

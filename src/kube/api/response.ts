@@ -62,13 +62,8 @@ async function textOf({ body }: TransportResponse): Promise<string> {
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > MAX_BYTES) {
-      throw new TransportError(
-        `expected an answer of at most ${MAX_BYTES} bytes, got more`,
-        'ETOOLARGE',
-        undefined,
-      );
-    }
+    if (bytes > MAX_BYTES)
+      throw new TransportError(`expected an answer of at most ${MAX_BYTES} bytes, got more`, 'ETOOLARGE');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -158,7 +158,7 @@ export class Reflector {
   }
 
   #open(signal: AbortSignal): WatchEvents {
-    const { client, clock, resource, namespace, labelSelector, fieldSelector, stallMs } = this.#options;
+    const { client, clock, resource, namespace, labelSelector, fieldSelector } = this.#options;
     const query = {
       namespace,
       labelSelector,
@@ -166,11 +166,8 @@ export class Reflector {
       resourceVersion: this.#resourceVersion,
       timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + this.#random())),
     };
-    return watchEvents((bounded) => client.watch(resource, { ...query, signal: bounded }), {
-      clock,
-      stallMs: stallMs ?? DEFAULT_STALL_MS,
-      signal,
-    });
+    const open = (bounded: AbortSignal) => client.watch(resource, { ...query, signal: bounded });
+    return watchEvents(open, clock, this.#options.stallMs ?? DEFAULT_STALL_MS, signal);
   }
 
   async #pause(error: unknown, signal: AbortSignal): Promise<void> {

@@ -33,11 +33,9 @@ const SLICE = 50;
  */
 export async function* watchEvents(
   open: (signal: AbortSignal) => AsyncIterable<unknown>,
-  {
-    clock,
-    stallMs,
-    signal,
-  }: { readonly clock: Clock; readonly stallMs: number; readonly signal: AbortSignal },
+  clock: Clock,
+  stallMs: number,
+  signal: AbortSignal,
 ): WatchEvents {
   signal.throwIfAborted();
   const { controller, unlink } = linkedAbort(signal);
@@ -47,7 +45,7 @@ export async function* watchEvents(
   function check(): void {
     const left = heardAt + stallMs - clock.now();
     if (left > 0) timer = clock.setTimer(left, check);
-    else controller.abort(new TransportError(`no event for ${stallMs} ms`, 'ESTALLED', undefined));
+    else controller.abort(new TransportError(`no event for ${stallMs} ms`, 'ESTALLED'));
   }
   let taken = 0;
   try {
@@ -97,7 +95,7 @@ const PASSING_REASONS: ReadonlySet<string> = new Set([
 /** The server ended a watch at once, without an event (client-go's VeryShortWatchError). */
 export class ShortWatchError extends TransportError {
   constructor() {
-    super('the watch ended at once, without an event', 'ESHORTWATCH', undefined);
+    super('the watch ended at once, without an event', 'ESHORTWATCH');
   }
 }
 

@@ -77,8 +77,7 @@ class ForwardedPort extends Duplex {
       const content = message.subarray(began.has(channel) ? 1 : 1 + PORT_BYTES);
       began.add(channel);
       if (content.length === 0) return;
-      if (channel === ERRORS)
-        this.destroy(new TransportError(content.toString().trim(), 'EPODPORT', undefined));
+      if (channel === ERRORS) this.destroy(new TransportError(content.toString().trim(), 'EPODPORT'));
       else if (!this.push(content)) socket.pause();
     });
     socket.on('close', () => this.push(null));

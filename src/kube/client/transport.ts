@@ -157,7 +157,7 @@ export class Transport {
   }
 
   #connectionsOf({ tls }: Credential): Connections {
-    if (this.#closed) throw new TransportError('the client is closed', 'ECLOSED', undefined);
+    if (this.#closed) throw new TransportError('the client is closed', 'ECLOSED');
     const current = this.#connections.at(-1);
     if (current && isDeepStrictEqual(current.tls, tls)) return current;
     const fresh = {

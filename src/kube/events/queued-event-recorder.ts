@@ -123,8 +123,7 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 
   #budgetOf(object: string): TokenBucket {
-    const { clock } = this.#options;
-    const budget = this.#budgets.get(object) ?? new TokenBucket({ clock, ...BUDGET });
+    const budget = this.#budgets.get(object) ?? new TokenBucket(this.#options.clock, BUDGET);
     this.#budgets.set(object, budget);
     return budget;
   }

@@ -36,8 +36,8 @@ const TIMES = {
 const UNREAD_MS = 10_000;
 /** The head of Prometheus with a token is 2 kB. */
 const MAX_HEAD_BYTES = 4 * 1024;
-/** Calls per second of all but the probes. */
-const PAGES_PER_SECOND = 20;
+/** Calls of all but the probes. */
+const PAGES = { ratePerSecond: 20, burst: 20 };
 /** The next text of the metrics waits this many times as long as the last one took: at most 5 % of the time is spent on it. */
 const PAUSES_PER_RENDERING = 19;
 
@@ -52,7 +52,7 @@ export function createProbesServer(options: ProbesOptions): Server {
   const { clock, registry, checks, stuck } = options;
   const closed = new AbortController();
   const metrics = sharedText(clock, () => registry.metrics(), closed.signal);
-  const pages = new TokenBucket({ clock, ratePerSecond: PAGES_PER_SECOND, burst: PAGES_PER_SECOND });
+  const pages = new TokenBucket(clock, PAGES);
 
   const app = express();
   for (const name of ['x-powered-by', 'etag']) app.disable(name);

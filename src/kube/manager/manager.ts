@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Registry } from 'prom-client';
-import type { ReviewHandler } from '../admission/review.ts';
 import { WebhookServer } from '../admission/server.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
@@ -176,8 +175,9 @@ export class Manager {
   }
 
   /** @throws Error without the option `webhook`. */
-  get webhooks(): Pick<WebhookServer, 'setKeyPair' | 'setClientAuthorities'> {
-    return this.#withWebhook();
+  get webhooks(): Pick<WebhookServer, 'add' | 'setKeyPair' | 'setClientAuthorities'> {
+    if (!this.#webhooks) throw new Error('expected a manager with the option webhook');
+    return this.#webhooks;
   }
 
   /** The informer of these objects on every replica, shared by all callers with the same selection. */
@@ -224,11 +224,6 @@ export class Manager {
     this.#everywhere.push(this.#part(name, task, options));
   }
 
-  /** @throws Error without the option `webhook`. */
-  webhook(path: string, handler: ReviewHandler): void {
-    this.#withWebhook().add(path, handler);
-  }
-
   /** Adds a check to `/readyz`: `failure` returns what is missing, or undefined if the check passes. */
   addReadyz(name: string, failure: () => string | undefined): void {
     this.#checks.push({ name, failure });
@@ -270,11 +265,6 @@ export class Manager {
         this.#election.run(ending, (leading) => runTaskGroup(leading, [aborted, ...this.#leading])),
       close: () => api.close(),
     });
-  }
-
-  #withWebhook(): WebhookServer {
-    if (!this.#webhooks) throw new Error('expected a manager with the option webhook');
-    return this.#webhooks;
   }
 
   #part(name: string, task: Task, { after, everyMs, retryMs, ...options }: PartOptions): Task {

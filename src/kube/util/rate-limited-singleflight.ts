@@ -1,18 +1,8 @@
 import { HttpError } from '../admission/http-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { TokenBucket } from '../workqueue/rate-limiters.ts';
+import { type Rate, TokenBucket } from '../workqueue/rate-limiters.ts';
 import { LruMap } from './lru-map.ts';
 import { abortable, sleep } from './waits.ts';
-
-export interface RateLimitedSingleflightOptions<V> {
-  readonly clock: Clock;
-  /** Sends the request to the API server. */
-  readonly ask: (key: string, signal: AbortSignal) => Promise<V>;
-  /** Requests a second over time. */
-  readonly perSecond: number;
-  /** Requests that may be sent at once after a quiet time. */
-  readonly burst: number;
-}
 
 /** The least time between two requests for one key. */
 const SPACING_MS = 250;
@@ -24,44 +14,35 @@ const REMEMBERED = 1024;
  * Gets from the API server what reviews need and no cache has. Anyone may send reviews, so the number of requests is
  * bounded, however many reviews arrive. An answer is never older than the question: callers share a request only until
  * it is sent. This holds for objects that do not exist, too.
+ *
+ * Returns a function that resolves with the API server's answer, which is from now or later. It rejects with the error
+ * of the request that `ask` sends, with the signal's reason, or with HttpError 503 when there are too many requests.
  */
-export class RateLimitedSingleflight<V> {
-  readonly #options: RateLimitedSingleflightOptions<V>;
-  readonly #bucket: TokenBucket;
+export function rateLimitedSingleflight<V>(
+  clock: Clock,
+  rate: Rate,
+  ask: (key: string, signal: AbortSignal) => Promise<V>,
+): (key: string, signal: AbortSignal) => Promise<V> {
+  const bucket = new TokenBucket(clock, rate);
   /** The answers to requests that have not been sent. */
-  readonly #unsent = new Map<string, Promise<V>>();
-  readonly #sentAt = new LruMap<string, number>(REMEMBERED);
-
-  constructor(options: RateLimitedSingleflightOptions<V>) {
-    const { clock, perSecond: ratePerSecond, burst } = options;
-    this.#options = options;
-    this.#bucket = new TokenBucket({ clock, ratePerSecond, burst });
-  }
-
-  /**
-   * Resolves with the API server's answer, which is from now or later. Rejects with the error of the request, with the
-   * signal's reason, or with HttpError 503 when there are too many requests.
-   */
-  async get(key: string, signal: AbortSignal): Promise<V> {
-    let answer = this.#unsent.get(key);
+  const unsent = new Map<string, Promise<V>>();
+  const sentAt = new LruMap<string, number>(REMEMBERED);
+  const request = async (key: string): Promise<V> => {
+    const last = sentAt.get(key) ?? Number.NEGATIVE_INFINITY;
+    // Waits at least one turn, so that the map holds the request before this line removes it.
+    await sleep(clock, Math.max(0, last + SPACING_MS - clock.now()));
+    unsent.delete(key);
+    sentAt.set(key, clock.now());
+    return ask(key, AbortSignal.timeout(TIMEOUT_MS));
+  };
+  return async (key, signal) => {
+    let answer = unsent.get(key);
     if (!answer) {
-      if (!this.#bucket.tryTake()) {
-        const message = 'too many requests to the API server: try again';
-        throw new HttpError(503, message, { refusal: 'too_many_lookups' });
-      }
-      answer = this.#request(key);
-      this.#unsent.set(key, answer);
+      if (!bucket.tryTake())
+        throw new HttpError(503, 'too many requests to the API server: try again', 'too_many_lookups');
+      answer = request(key);
+      unsent.set(key, answer);
     }
     return abortable(answer, signal);
-  }
-
-  async #request(key: string): Promise<V> {
-    const { clock, ask } = this.#options;
-    const sentAt = this.#sentAt.get(key) ?? Number.NEGATIVE_INFINITY;
-    // Waits at least one turn, so that the map holds the request before this line removes it.
-    await sleep(clock, Math.max(0, sentAt + SPACING_MS - clock.now()));
-    this.#unsent.delete(key);
-    this.#sentAt.set(key, clock.now());
-    return ask(key, AbortSignal.timeout(TIMEOUT_MS));
-  }
+  };
 }

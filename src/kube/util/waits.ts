@@ -52,7 +52,7 @@ export async function withTimeout<R>(
   outer?.throwIfAborted();
   const { controller, unlink } = linkedAbort(outer);
   const timer = clock.setTimer(ms, () =>
-    controller.abort(new TransportError(`${what}: timed out after ${ms} ms`, 'ETIMEDOUT', undefined)),
+    controller.abort(new TransportError(`${what}: timed out after ${ms} ms`, 'ETIMEDOUT')),
   );
   try {
     return await abortable(call(controller.signal), controller.signal);

@@ -42,7 +42,7 @@ export class WorkQueue<K> implements QueueGauges {
 
   constructor(options: QueueOptions) {
     this.#options = options;
-    this.#retries = new TokenBucket({ clock: options.clock, ...RETRIES });
+    this.#retries = new TokenBucket(options.clock, RETRIES);
     options.metrics?.watch(this);
   }
 

@@ -1,7 +1,6 @@
 import type { Clock } from './clock.ts';
 
-export interface TokenBucketOptions {
-  readonly clock: Pick<Clock, 'now'>;
+export interface Rate {
   readonly ratePerSecond: number;
   /** Tokens in the full bucket; it starts full. */
   readonly burst: number;
@@ -9,21 +8,23 @@ export interface TokenBucketOptions {
 
 /** Limits a rate over time, with bursts, like Reserve of Go's `x/time/rate`. */
 export class TokenBucket {
-  readonly #options: TokenBucketOptions;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #rate: Rate;
   #tokens: number;
   #filledAt: number;
 
-  constructor(options: TokenBucketOptions) {
-    this.#options = options;
-    this.#tokens = options.burst;
-    this.#filledAt = options.clock.now();
+  constructor(clock: Pick<Clock, 'now'>, rate: Rate) {
+    this.#clock = clock;
+    this.#rate = rate;
+    this.#tokens = rate.burst;
+    this.#filledAt = clock.now();
   }
 
   /** Takes a token, on credit if the bucket is empty. @returns the milliseconds until the token exists. */
   reserve(): number {
     this.#fill();
     this.#tokens -= 1;
-    return Math.max(0, (-this.#tokens / this.#options.ratePerSecond) * 1000);
+    return Math.max(0, (-this.#tokens / this.#rate.ratePerSecond) * 1000);
   }
 
   /** Takes a token; returns false if the bucket is empty. */
@@ -35,8 +36,8 @@ export class TokenBucket {
   }
 
   #fill(): void {
-    const { clock, ratePerSecond, burst } = this.#options;
-    const now = clock.now();
+    const { ratePerSecond, burst } = this.#rate;
+    const now = this.#clock.now();
     this.#tokens = Math.min(burst, this.#tokens + ((now - this.#filledAt) * ratePerSecond) / 1000);
     this.#filledAt = now;
   }

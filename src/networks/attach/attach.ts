@@ -6,7 +6,7 @@ import { keyOf, splitKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import type { Logger } from '../../kube/util/log.ts';
-import { RateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
+import { rateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { own, ownString } from '../../util/json.ts';
 import { PodPatchBuilder } from '../../util/patch.ts';
@@ -94,17 +94,13 @@ export interface AttachWithOptions {
 }
 
 /** Limits the lists of Networks that are read before a refusal. */
-const LISTS = { perSecond: 10, burst: 20 };
+const LISTS = { ratePerSecond: 10, burst: 20 };
 
 /** Returns a function that attaches pods with the Networks of a cache or, for `fresh`, of the API server. */
 export function attachWith({ client, clock, networks, providers, access }: AttachWithOptions): Attach {
-  const lists = new RateLimitedSingleflight<readonly Network[]>({
-    ...LISTS,
-    clock,
-    async ask(namespace, signal) {
-      const { items } = await client.list(NETWORKS, { namespace, signal }, NETWORKS.decode);
-      return items;
-    },
+  const networksIn = rateLimitedSingleflight(clock, LISTS, async (namespace, signal) => {
+    const { items } = await client.list(NETWORKS, { namespace, signal }, NETWORKS.decode);
+    return items;
   });
   return async (pod, namespace, { fresh, signal }) => {
     const annotated = fresh ? annotation(pod, NETWORK_ANNOTATION) : undefined;
@@ -112,7 +108,7 @@ export function attachWith({ client, clock, networks, providers, access }: Attac
     // A pod with too many Networks is refused without a look at them.
     const keys = named.length > MAX_NETWORKS ? [] : named;
     const namespaces = new Set(keys.map((key) => splitKey(key).namespace ?? ''));
-    const listed = await Promise.all([...namespaces].map((each) => lists.get(each, signal)));
+    const listed = await Promise.all([...namespaces].map((each) => networksIn(each, signal)));
     const found = new Map(listed.flat().map((network) => [keyOf(network), network]));
     return attach(pod, namespace, {
       access,

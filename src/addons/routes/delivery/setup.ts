@@ -43,7 +43,7 @@ export function setUpRouteDelivery(
   options: RouteOptions,
 ): void {
   if (options.routes === 'off') {
-    manager.webhook(WARNINGS, async () => ({ allowed: true }));
+    manager.webhooks.add(WARNINGS, async () => ({ allowed: true }));
     return;
   }
   const served = manager.served(HTTP_ROUTES);
@@ -69,7 +69,7 @@ function setUpWarnings(manager: Manager, caches: RouteCaches, slices: Slices): v
     clock: manager.clock,
     slices,
   });
-  manager.webhook(WARNINGS, warnings);
+  manager.webhooks.add(WARNINGS, warnings);
 }
 
 /** The parts that deliver routes, and their queues. */

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { RateLimitedSingleflight } from '../../../../src/kube/util/rate-limited-singleflight.ts';
+import { rateLimitedSingleflight } from '../../../../src/kube/util/rate-limited-singleflight.ts';
 import { SharedValues } from '../../../../src/kube/util/shared-values.ts';
 import { Slices } from '../../../../src/kube/util/slices.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -10,38 +10,33 @@ let clock: FakeClock;
 let sent: string[];
 /** The state in the API server. */
 let state: string;
-let lookUps: RateLimitedSingleflight<string>;
+let lookUp: (key: string, signal: AbortSignal) => Promise<string>;
 
 beforeEach(() => {
   clock = new FakeClock();
   sent = [];
   state = 'first';
-  lookUps = new RateLimitedSingleflight({
-    clock,
-    perSecond: 1,
-    burst: 3,
-    async ask(key) {
-      sent.push(key);
-      if (state === 'none') throw new Error('not found');
-      return `${key}: ${state}`;
-    },
+  lookUp = rateLimitedSingleflight(clock, { ratePerSecond: 1, burst: 3 }, async (key) => {
+    sent.push(key);
+    if (state === 'none') throw new Error('not found');
+    return `${key}: ${state}`;
   });
 });
 
 const forever = new AbortController().signal;
 
 test('look-ups share one request among the callers that came before it was sent', async () => {
-  const answers = Promise.all([1, 2, 3, 4, 5].map(() => lookUps.get('a', forever)));
+  const answers = Promise.all([1, 2, 3, 4, 5].map(() => lookUp('a', forever)));
   await clock.advanceAsync(0);
   expect(await answers).toEqual(Array(5).fill('a: first'));
   expect(sent).toEqual(['a']);
 });
 
 test('look-ups never return an answer that is older than the question', async () => {
-  const before = lookUps.get('a', forever);
+  const before = lookUp('a', forever);
   await clock.advanceAsync(0);
   state = 'second';
-  const after = [lookUps.get('a', forever), lookUps.get('a', forever)];
+  const after = [lookUp('a', forever), lookUp('a', forever)];
   await clock.advanceAsync(249);
   expect(sent).toEqual(['a']);
   await clock.advanceAsync(1);
@@ -51,7 +46,7 @@ test('look-ups never return an answer that is older than the question', async ()
 
 test('look-ups beyond the burst and the rate are refused with 503', async () => {
   const keys = ['a', 'b', 'c', 'd', 'e'];
-  const outcomes = Promise.allSettled(keys.map((key) => lookUps.get(key, forever)));
+  const outcomes = Promise.allSettled(keys.map((key) => lookUp(key, forever)));
   await clock.advanceAsync(0);
   expect(await outcomes).toMatchObject([
     { value: 'a: first' },
@@ -62,16 +57,16 @@ test('look-ups beyond the burst and the rate are refused with 503', async () => 
   ]);
   expect(sent).toEqual(['a', 'b', 'c']);
   clock.advance(1000);
-  const later = lookUps.get('f', forever);
+  const later = lookUp('f', forever);
   await clock.advanceAsync(0);
   expect(await later).toBe('f: first');
-  await expect(lookUps.get('g', forever)).rejects.toMatchObject({ status: 503 });
+  await expect(lookUp('g', forever)).rejects.toMatchObject({ status: 503 });
 });
 
 test('look-ups continue for the other callers when one caller aborts', async () => {
   const gone = new AbortController();
-  const given = expect(lookUps.get('a', gone.signal)).rejects.toThrow('hung up');
-  const stays = lookUps.get('a', forever);
+  const given = expect(lookUp('a', gone.signal)).rejects.toThrow('hung up');
+  const stays = lookUp('a', forever);
   gone.abort(new Error('hung up'));
   await given;
   await clock.advanceAsync(0);
