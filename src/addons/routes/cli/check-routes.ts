@@ -9,10 +9,11 @@ import { type KubeObject, keyOf } from '../../../kube/api/object.ts';
 import type { Resource } from '../../../kube/api/resource.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { UsageError } from '../../../kube/util/errors.ts';
+import { formatDiagnostic } from '../../../util/diagnostic.ts';
 import { type Compilation, compileRoutes } from '../compile/compile.ts';
 import { entryName } from '../compile/envoy-route.ts';
 import { type Comparison, explainRequest } from '../compile/explain.ts';
-import { FAULT_REASONS, faultText } from '../compile/findings.ts';
+import { FAULT_REASONS } from '../compile/findings.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import type { Entry } from '../compile/model.ts';
 import type { RoutedPort } from '../compile/port-table.ts';
@@ -82,7 +83,7 @@ export async function checkRequest(
 function ruleFaults({ routes }: Compilation, { route, rule }: Entry): readonly CheckFinding[] {
   return (routes.get(route)?.faults ?? [])
     .filter(({ path, reason }) => path.startsWith(`rules[${rule}]`) && FAULT_REASONS[reason] !== 'none')
-    .map((fault) => ({ reason: fault.reason, message: faultText(fault) }));
+    .map((fault) => ({ reason: fault.reason, message: formatDiagnostic(fault) }));
 }
 
 const STRAIGHT = 'no route applies: the request goes straight to its destination';

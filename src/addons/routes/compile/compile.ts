@@ -1,6 +1,7 @@
 import type { ObjectKey } from '../../../kube/api/object.ts';
+import { formatDiagnostic } from '../../../util/diagnostic.ts';
 import { type AttachedPort, type Attachment, attach, locate, portsOf, portText } from './attach.ts';
-import { faultText, type RouteFault } from './findings.ts';
+import type { RouteFault } from './findings.ts';
 import { grantsOf, type ReferenceGrant } from './grants.ts';
 import type { Target } from './model.ts';
 import { type ParsedRoute, targetsIn } from './parse.ts';
@@ -120,19 +121,12 @@ function addRoute(
   };
   if (placed.entries.length === 0 && unread === undefined) return;
   // Several references may name one port.
-  const seen = new Set<string>();
-  for (const port of portsOf(attachments)) {
-    const key = draftKey(port);
-    if (seen.has(key)) continue;
-    seen.add(key);
-    const draft: Draft = drafts.get(key) ?? { port, producers: [], consumers: new Map() };
+  for (const [key, port] of new Map(portsOf(attachments).map((each) => [draftKey(each), each]))) {
+    const draft: Draft = drafts.get(key) ?? { port, routes: new Map() };
     drafts.set(key, draft);
-    if (namespace === port.namespace) draft.producers.push(placed);
-    else {
-      const own = draft.consumers.get(namespace) ?? [];
-      draft.consumers.set(namespace, own);
-      own.push(placed);
-    }
+    const own = draft.routes.get(namespace) ?? [];
+    draft.routes.set(namespace, own);
+    own.push(placed);
   }
 }
 
@@ -172,7 +166,7 @@ function withoutLosses(
   if (lost.length === 0) return attachment;
   const left = ports.filter((port) => !conflicts.has(portOfRoute(port, object)));
   if (left.length > 0) return { reference, ports: left };
-  return { reference, missing: lost.map(faultText).join('; '), reason: 'Conflicted' };
+  return { reference, missing: lost.map(formatDiagnostic).join('; '), reason: 'Conflicted' };
 }
 
 /** The ports that GRPCRoutes have in place of an HTTPRoute. */
@@ -199,13 +193,14 @@ function portOfRoute(port: AttachedPort, { metadata: { namespace = '' } }: Route
  */
 function withoutConflicts(drafts: ReadonlyMap<string, Draft>): ReadonlyMap<string, string> {
   const conflicts = new Map<string, string>();
-  for (const [key, { port, producers, consumers }] of drafts) {
-    for (const [namespace, routes] of [[port.namespace, producers] as const, ...consumers]) {
-      const first = routes.find(({ isGrpc }) => isGrpc);
-      if (first === undefined || routes.every(({ isGrpc }) => isGrpc)) continue;
-      const text = `${first.key} applies to ${portText(port)}, and overrides HTTPRoutes`;
+  for (const [key, draft] of drafts) {
+    for (const [namespace, routes] of draft.routes) {
+      const calls = routes.filter(({ isGrpc }) => isGrpc);
+      const [first] = calls;
+      if (first === undefined || calls.length === routes.length) continue;
+      const text = `${first.key} applies to ${portText(draft.port)}, and overrides HTTPRoutes`;
       conflicts.set(heldKey(key, namespace), text);
-      routes.splice(0, Infinity, ...routes.filter(({ isGrpc }) => isGrpc));
+      draft.routes.set(namespace, calls);
     }
   }
   return conflicts;

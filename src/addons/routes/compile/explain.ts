@@ -1,8 +1,9 @@
 import type { ObjectKey } from '../../../kube/api/object.ts';
+import { formatDiagnostic } from '../../../util/diagnostic.ts';
 import { type AttachedPort, portsOf, portText } from './attach.ts';
 import type { Compilation } from './compile.ts';
 import { entryName } from './envoy-route.ts';
-import { type FaultReason, faultText } from './findings.ts';
+import type { FaultReason } from './findings.ts';
 import type { Entry, Match, PathMatch, ValueMatch } from './model.ts';
 import { shown } from './parse-match.ts';
 import type { RoutedPort } from './port-table.ts';
@@ -133,7 +134,7 @@ export function routeProblems(compilation: Compilation, key: ObjectKey): readonl
         ? [{ reason: attachment.reason ?? 'NoMatchingParent', message: attachment.missing }]
         : attachment.ports.flatMap((port) => portProblems(key, port, routed)),
     ),
-    ...faults.map((fault) => ({ reason: fault.reason, message: faultText(fault) })),
+    ...faults.map((fault) => ({ reason: fault.reason, message: formatDiagnostic(fault) })),
     ...(portsOf(attachments).length > 0 ? unserved : []).map(
       (rule): RouteProblem => ({ reason: 'NoBackend', message: unservedText(rule) }),
     ),

@@ -1,4 +1,4 @@
-import { formatPath, type Path } from '../../../util/diagnostic.ts';
+import { type Diagnostic, formatPath, type Path } from '../../../util/diagnostic.ts';
 
 /** The reasons for which part of a route is invalid, by the condition that says so. */
 export const FAULT_REASONS = {
@@ -16,17 +16,8 @@ export const FAULT_REASONS = {
 
 export type FaultReason = keyof typeof FAULT_REASONS;
 
-/** What is wrong with part of a route. */
-export interface RouteFault {
-  readonly reason: FaultReason;
-  /** Such as `rules[0].filters[1]`. */
-  readonly path: string;
-  readonly message: string;
-}
-
-export function faultText({ path, message }: RouteFault): string {
-  return `${path}: ${message}`;
-}
+/** What is wrong with part of a route: the path is such as `rules[0].filters[1]`. */
+export type RouteFault = Required<Omit<Diagnostic<FaultReason>, 'severity'>>;
 
 /** A part of a route. All parts of one route share what is wrong. */
 export class Place {

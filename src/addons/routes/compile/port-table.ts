@@ -19,12 +19,14 @@ export interface PlacedRoute {
   readonly unread?: string;
 }
 
-/** The routes for one port, in no order, by the clients that they hold for. */
+/** A port and its routes. */
 export interface Draft {
   readonly port: AttachedPort;
-  readonly producers: PlacedRoute[];
-  /** By client namespace. */
-  readonly consumers: Map<string, PlacedRoute[]>;
+  /**
+   * By their namespace, in no order. Those of the port’s namespace (producers) hold for the clients in all namespaces that
+   * have none of their own (consumers).
+   */
+  readonly routes: Map<string, PlacedRoute[]>;
 }
 
 /** At most what the host of a port takes. Nothing is written for that. */
@@ -33,9 +35,13 @@ export function hostBytes(port: AttachedPort, routes: readonly PlacedRoute[]): n
 }
 
 /** The routes of a port that hold for clients in a namespace, and where they are. */
-function holding({ port, producers, consumers }: Draft, clientNamespace: string) {
-  const own = consumers.get(clientNamespace);
-  return own ? { routes: own, namespace: clientNamespace } : { routes: producers, namespace: port.namespace };
+function holding({ port, routes }: Draft, clientNamespace: string) {
+  const namespace = routes.has(clientNamespace) ? clientNamespace : port.namespace;
+  return { namespace, routes: routes.get(namespace) };
+}
+
+function consumersOf({ port, routes }: Draft): readonly string[] {
+  return [...routes.keys()].filter((namespace) => namespace !== port.namespace);
 }
 
 /** A port with the routes that hold for clients in one namespace. */
@@ -83,7 +89,7 @@ export class PortTable {
     );
     this.#locate = locate;
     for (const [index, draft] of this.#drafts.entries()) {
-      for (const namespace of draft.consumers.keys()) {
+      for (const namespace of consumersOf(draft)) {
         const own = this.#own.get(namespace) ?? [];
         this.#own.set(namespace, own);
         own.push([index, draft]);
@@ -98,15 +104,14 @@ export class PortTable {
 
   /** Undefined if no routes of the port hold for clients in the namespace. */
   #port(draft: Draft, clientNamespace: string): RoutedPort | undefined {
-    const { port, producers, consumers } = draft;
-    const { routes } = holding(draft, clientNamespace);
-    if (routes.length === 0) return undefined;
+    const { namespace, routes } = holding(draft, clientNamespace);
+    if (routes === undefined) return undefined;
     const known = this.#routed.get(routes);
     const routed = known ?? {
-      ...port,
-      isConsumer: routes !== producers,
+      ...draft.port,
+      isConsumer: namespace !== draft.port.namespace,
       get consumers() {
-        return [...consumers.keys()].sort();
+        return consumersOf(draft).toSorted();
       },
       entries: inOrder(routes.flatMap(({ entries }) => entries)),
     };
@@ -197,7 +202,7 @@ function isIn(draft: Draft, clientNamespace: string, out: RouteFile['leftOut']):
 
 function partOf(draft: Draft, clientNamespace: string): Part | undefined {
   const { routes, namespace } = holding(draft, clientNamespace);
-  return routes.length > 0 ? { namespace, bytes: hostBytes(draft.port, routes) } : undefined;
+  return routes ? { namespace, bytes: hostBytes(draft.port, routes) } : undefined;
 }
 
 /** For each route, the clients that it holds for on one of its ports. */
@@ -209,10 +214,11 @@ function clientsOf(drafts: readonly Draft[]): ReadonlyMap<ObjectKey, Clients> {
       all.set(key, known ? eitherOf(known, clients) : clients);
     }
   };
-  for (const { producers, consumers } of drafts) {
-    add(producers, { isForAll: true, namespaces: new Set(consumers.keys()) });
-    for (const [namespace, routes] of consumers)
-      add(routes, { isForAll: false, namespaces: new Set([namespace]) });
+  for (const draft of drafts) {
+    for (const [namespace, routes] of draft.routes) {
+      const isForAll = namespace === draft.port.namespace;
+      add(routes, { isForAll, namespaces: new Set(isForAll ? consumersOf(draft) : [namespace]) });
+    }
   }
   return all;
 }

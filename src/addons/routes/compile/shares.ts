@@ -105,11 +105,11 @@ export function withhold(
 ): ReadonlyMap<string, string> {
   const why = new Map<string, string>();
   const namespaces = new Map<string, Map<string, number>>();
-  for (const [key, { port, producers, consumers }] of drafts) {
-    for (const [namespace, routes] of [[port.namespace, producers] as const, ...consumers]) {
+  for (const [key, { port, routes: all }] of drafts) {
+    for (const [namespace, routes] of all) {
       const unreadRoute = routes.find(({ unread }) => unread !== undefined);
       if (unreadRoute?.unread !== undefined) why.set(heldKey(key, namespace), unreadRoute.unread);
-      else if (routes.length > 0) {
+      else {
         const sizes = namespaces.get(namespace) ?? new Map<string, number>();
         namespaces.set(namespace, sizes.set(key, bytesOf(port, routes)));
       }
@@ -120,11 +120,8 @@ export function withhold(
       why.set(heldKey(key, namespace), shareText(`the routes of Service port ${key}`, bytes, namespace));
     }
   }
-  for (const [key, { port, producers, consumers }] of drafts) {
-    if (why.has(heldKey(key, port.namespace))) producers.length = 0;
-    for (const namespace of consumers.keys()) {
-      if (why.has(heldKey(key, namespace))) consumers.delete(namespace);
-    }
+  for (const [key, { routes }] of drafts) {
+    for (const namespace of routes.keys()) if (why.has(heldKey(key, namespace))) routes.delete(namespace);
   }
   return why;
 }

@@ -1,8 +1,9 @@
 import { clip } from '../../../util/clip.ts';
+import { formatDiagnostic } from '../../../util/diagnostic.ts';
 import { type JsonValue, sameJson } from '../../../util/json.ts';
 import type { Attachment } from './attach.ts';
 import type { CompiledRoute } from './compile.ts';
-import { FAULT_REASONS, faultText, type RouteFault } from './findings.ts';
+import { FAULT_REASONS, type RouteFault } from './findings.ts';
 import type { ParentReference, RouteCondition, RouteParentStatus } from './route.ts';
 
 /** The name under which the operator writes into the status of routes. */
@@ -60,7 +61,7 @@ function conditionsOf(
   const isAbout = (type: string) => (fault: RouteFault) => FAULT_REASONS[fault.reason] === type;
   const [refusals, references] = [faults.filter(isAbout('Accepted')), faults.filter(isAbout('ResolvedRefs'))];
   const rules = object.spec.rules?.length ?? 1;
-  const ignored = faults.filter(isAbout('none'));
+  const ignored = faults.filter(isAbout('none')).map(formatDiagnostic);
   const isRefused = refusals.length > 0 && refused.length === rules;
   const accepted =
     'missing' in attachment
@@ -71,7 +72,7 @@ function conditionsOf(
             'Accepted',
             true,
             'Accepted',
-            [portsOf(attachment.ports), ...unserved.map(unservedText), ...ignored.map(faultText)].join('; '),
+            [portsOf(attachment.ports), ...unserved.map(unservedText), ...ignored].join('; '),
           );
   const [first] = references;
   return [
@@ -97,7 +98,7 @@ function programmedBy(
 }
 
 function listed(faults: readonly RouteFault[]): string {
-  return faults.map(faultText).join('; ');
+  return faults.map(formatDiagnostic).join('; ');
 }
 
 /** Of a rule that is valid and yet answers 500. */
