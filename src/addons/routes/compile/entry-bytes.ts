@@ -65,7 +65,7 @@ function actionSize(entry: Entry): ActionSize {
 
 /** Of the patterns of filters. */
 function stepsOf({ path, cors }: Filtered): number {
-  const origins = (cors?.origins ?? []).reduce((sum, { length }) => sum + length, 0);
+  const origins = (cors?.allowOrigins ?? []).reduce((sum, { length }) => sum + length, 0);
   if (path === undefined) return origins;
   return origins + REWRITE_STEPS + ('prefix' in path ? path.prefix.length : 0);
 }

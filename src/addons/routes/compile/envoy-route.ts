@@ -168,14 +168,14 @@ function perFilter(options: JsonObject): JsonObject {
 
 export function corsOf({ cors }: Filtered): JsonObject {
   if (cors === undefined) return {};
-  const { origins, methods, headers, exposed, maxAge, credentials } = cors;
+  const { allowOrigins, allowMethods, allowHeaders, exposeHeaders, maxAge, allowCredentials } = cors;
   return corsPolicy({
-    allow_origin_string_match: origins.map(originOf),
-    ...(methods.length > 0 && { allow_methods: methods.join() }),
-    ...(headers.length > 0 && { allow_headers: headers.join() }),
-    ...(exposed.length > 0 && { expose_headers: exposed.join() }),
+    allow_origin_string_match: allowOrigins.map(originOf),
+    ...(allowMethods.length > 0 && { allow_methods: allowMethods.join() }),
+    ...(allowHeaders.length > 0 && { allow_headers: allowHeaders.join() }),
+    ...(exposeHeaders.length > 0 && { expose_headers: exposeHeaders.join() }),
     max_age: `${maxAge}`,
-    allow_credentials: credentials,
+    allow_credentials: allowCredentials,
     forward_not_matching_preflights: false,
   });
 }

@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../../../kube/api/object.ts';
-import type { HTTPHeaderFilter } from './route.ts';
+import type { HTTPCORSFilter, HTTPHeaderFilter } from './route.ts';
 
 /** What a route asks for, independent of Envoy: for each port of a Service its matches, and for each match an action. */
 
@@ -69,17 +69,8 @@ export interface Filtered {
   readonly cors?: Cors;
 }
 
-/** Which pages of other origins may read the answers. */
-export interface Cors {
-  /** Such as `https://*.example.com`. */
-  readonly origins: readonly string[];
-  readonly methods: readonly string[];
-  readonly headers: readonly string[];
-  readonly exposed: readonly string[];
-  /** In seconds. */
-  readonly maxAge: number;
-  readonly credentials: boolean;
-}
+/** Which pages of other origins may read the answers. The age is in seconds. */
+export type Cors = Required<HTTPCORSFilter>;
 
 export interface Backend extends Target, Filtered {
   readonly weight: number;

@@ -1,7 +1,7 @@
 import { defined } from '../../../util/json.ts';
 import type { Place } from './findings.ts';
 import type { Filtered, HeaderChanges, Match, Mirror, NewPath, Redirect, Target } from './model.ts';
-import { PATH, shown, TOKEN, withoutEndingSlash } from './parse-match.ts';
+import { PATH, shown, TOKEN, unknownType, withoutEndingSlash } from './parse-match.ts';
 import {
   CORS_FIELDS,
   type HTTPBackendRef,
@@ -189,6 +189,8 @@ function parseCors({ cors: given }: HTTPRouteFilter, at: Place): Partial<Filters
   // An unknown field may say that fewer origins are allowed.
   if (at.ignoredFields(given, CORS_FIELDS, WITHOUT_FILTER)) return {};
   const { allowOrigins = [], allowMethods = [], allowHeaders = [], exposeHeaders = [] } = given;
+  // The defaults of the API.
+  const { maxAge = 5, allowCredentials = false } = given;
   const before = at.faults.length;
   const lists = [
     ['allowOrigins', allowOrigins, ORIGIN, 'an origin'],
@@ -202,16 +204,9 @@ function parseCors({ cors: given }: HTTPRouteFilter, at: Place): Partial<Filters
     }
   }
   if (at.faults.length > before) return undefined;
-  const cors = {
-    origins: allowOrigins,
-    methods: allowMethods,
-    headers: allowHeaders,
-    // With credentials, browsers would take it for the name of a header.
-    exposed: exposeHeaders.filter((name) => name !== '*' || !given.allowCredentials),
-    // The default of the API.
-    maxAge: given.maxAge ?? 5,
-    credentials: given.allowCredentials ?? false,
-  };
+  // With credentials, browsers would take it for the name of a header.
+  const exposed = exposeHeaders.filter((name) => name !== '*' || !allowCredentials);
+  const cors = { allowOrigins, allowMethods, allowHeaders, exposeHeaders: exposed, maxAge, allowCredentials };
   return { cors };
 }
 
@@ -248,25 +243,18 @@ function parsePathModifier(
   at: Place,
 ): NewPath | undefined {
   if (given === undefined || at.unknownFields(given, FIELDS_OF_PATH)) return undefined;
-  if (given.type === 'ReplaceFullPath') {
-    const { replaceFullPath: full = '' } = given;
-    const path = full.startsWith('/') ? full : `/${full}`;
-    if (PATH.test(path)) return { full: path };
-    return at.in('replaceFullPath').add('UnsupportedValue', `${shown(full)} is not a path`);
-  }
-  if (given.type !== 'ReplacePrefixMatch') {
-    return at.in('type').add('UnsupportedValue', `${shown(given.type)} is not supported`);
-  }
-  const { replacePrefixMatch: given2 = '' } = given;
-  const replacement = withoutEndingSlash(given2.startsWith('/') ? given2 : `/${given2}`);
-  if (!PATH.test(replacement || '/')) {
-    return at.in('replacePrefixMatch').add('UnsupportedValue', `${shown(given2)} is not a path`);
-  }
+  const { type } = given;
+  if (type !== 'ReplaceFullPath' && type !== 'ReplacePrefixMatch') return unknownType(type, at);
+  const field = type === 'ReplaceFullPath' ? 'replaceFullPath' : 'replacePrefixMatch';
+  const { [field]: text = '' } = given;
+  const path = text.startsWith('/') ? text : `/${text}`;
+  if (!PATH.test(path)) return at.in(field).add('UnsupportedValue', `${shown(text)} is not a path`);
+  if (type === 'ReplaceFullPath') return { full: path };
   const [match, ...others] = matches;
   if (match?.path.type !== 'PathPrefix' || others.length > 0) {
     return at.add('UnsupportedValue', 'ReplacePrefixMatch needs exactly one match, of type PathPrefix');
   }
-  return { prefix: withoutEndingSlash(match.path.value), replacement };
+  return { prefix: withoutEndingSlash(match.path.value), replacement: withoutEndingSlash(path) };
 }
 
 /** The fields that {@link parseTarget} reads. */

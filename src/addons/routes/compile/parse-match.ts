@@ -63,11 +63,7 @@ function parsePath(given: HTTPRouteMatch['path'], at: Place): PathMatch | undefi
   if (given === undefined) return ANY.path;
   if (at.unknownFields(given, ['type', 'value'])) return undefined;
   const { type = 'PathPrefix', value = '/' } = given;
-  if (type === 'RegularExpression') {
-    const fault = regexFault(value);
-    if (fault === undefined) return { type, value };
-    return at.in('value').add('UnsupportedValue', `the regular expression ${shown(value)} ${fault}`);
-  }
+  if (type === 'RegularExpression') return isRegex(value, at.in('value')) ? { type, value } : undefined;
   if (type !== 'Exact' && type !== 'PathPrefix') return unknownType(type, at);
   if (!PATH.test(value)) {
     const message = `${shown(value)} is not a path: use one that begins with / and has no query`;
@@ -116,13 +112,19 @@ function valueMatch(
   if (!TOKEN.test(name)) {
     return at.in('name').add('UnsupportedValue', `${shown(name)} is not a name`);
   }
-  const fault = type === 'RegularExpression' ? regexFault(value) : undefined;
-  if (fault === undefined) return { name: canonical(name), value, isRegex: type === 'RegularExpression' };
-  return at.in('value').add('UnsupportedValue', `the regular expression ${shown(value)} ${fault}`);
+  if (type === 'Exact') return { name: canonical(name), value, isRegex: false };
+  return isRegex(value, at.in('value')) ? { name: canonical(name), value, isRegex: true } : undefined;
+}
+
+/** Whether a regular expression is valid, else with a fault. */
+function isRegex(pattern: string, at: Place): boolean {
+  const fault = regexFault(pattern);
+  if (fault !== undefined) at.add('UnsupportedValue', `the regular expression ${shown(pattern)} ${fault}`);
+  return fault === undefined;
 }
 
 /** For a value that the CRD gained after this program was made. */
-function unknownType(type: string, at: Place): undefined {
+export function unknownType(type: string, at: Place): undefined {
   return at.in('type').add('UnsupportedValue', `${shown(type)} is not supported`);
 }
 
@@ -149,13 +151,11 @@ function parseCall(given: GRPCRouteMatch['method'] = {}, at: Place): PathMatch |
   const { type = 'Exact', service = '', method = '' } = given;
   if (type === 'RegularExpression') {
     const value = methodPattern(given);
-    const patterns = Object.entries({ service, method }).filter(([, pattern]) => pattern !== '');
-    for (const [name, pattern] of [...patterns, ['', value] as const]) {
-      const fault = regexFault(pattern);
-      const place = name === '' ? at : at.in(name);
-      if (fault) return place.add('UnsupportedValue', `the regular expression ${shown(pattern)} ${fault}`);
-    }
-    return { type, value };
+    const isValid =
+      (service === '' || isRegex(service, at.in('service'))) &&
+      (method === '' || isRegex(method, at.in('method'))) &&
+      isRegex(value, at);
+    return isValid ? { type, value } : undefined;
   }
   if (type !== 'Exact') return unknownType(type, at);
   for (const [name, value, pattern] of [

@@ -105,6 +105,7 @@ export type HTTPRouteRule = Fitting<typeof HTTP_RULE>;
 export type HTTPRouteMatch = Fitting<typeof MATCH>;
 export type HTTPBackendRef = Fitting<typeof BACKEND>;
 export type HTTPRouteFilter = Fitting<typeof FILTER>;
+export type HTTPCORSFilter = Fitting<typeof CORS>;
 export type HTTPHeaderFilter = Fitting<typeof HEADERS>;
 export type HTTPPathModifier = Fitting<typeof PATH>;
 /** Of a header or a query parameter. */
