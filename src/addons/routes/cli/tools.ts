@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { CheckParts, ToolParts } from '../../../cli/add-on.ts';
 import { nameInTarget, parseTarget } from '../../../cli/check/check-target.ts';
 import { checked } from '../../../cli/options/option-values.ts';
@@ -52,19 +52,12 @@ interface RequestOptions {
 /** Adds the flags of `check` that describe a request. */
 function addRequestOptions(command: Command): void {
   command
-    .addOption(
-      new Option('--to <url>', 'show which rule handles a request from the target pod to this URL').argParser(
-        parseUrl,
-      ),
-    )
-    .addOption(
-      new Option('-X, --method <name>', 'method of the request (default: GET)').argParser(parseMethod),
-    )
-    .addOption(
-      new Option(
-        '-H, --header <line>',
-        'header of the request, such as "version: 2"; can be repeated',
-      ).argParser((line, lines: readonly string[] = []) => [...lines, parseHeader(line)]),
+    .option('--to <url>', 'show which rule handles a request from the target pod to this URL', parseUrl)
+    .option('-X, --method <name>', 'method of the request (default: GET)', parseMethod)
+    .option<readonly string[]>(
+      '-H, --header <line>',
+      'header of the request, such as "version: 2"; can be repeated',
+      (line, lines = []) => [...lines, parseHeader(line)],
     );
 }
 

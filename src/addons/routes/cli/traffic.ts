@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { CommandContext, SetUpCommand } from '../../../cli/add-on.ts';
 import { getTarget, isName, parseTarget, podsOf } from '../../../cli/check/check-target.ts';
 import { type Cluster, withCluster } from '../../../cli/cluster.ts';
@@ -186,12 +186,7 @@ export const setUpCommand: SetUpCommand = (command) => {
     )
     .argument('[name]', 'its name, if the target is a kind');
   addScopeOptions(command, 'pods')
-    .addOption(
-      new Option(
-        '-w, --watch [seconds]',
-        `show the requests of each interval (default: ${SECONDS} s)`,
-      ).argParser(interval),
-    )
+    .option('-w, --watch [seconds]', `show the requests of each interval (default: ${SECONDS} s)`, interval)
     .addOption(outputOption('table', 'json', 'yaml'));
   addClusterOptions(command);
 };

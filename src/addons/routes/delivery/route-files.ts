@@ -32,17 +32,22 @@ export interface RouteFilesOptions {
   readonly events: EventRecorder;
   /** Called when the file is in place; `isNew` if this call has written it. */
   delivered(namespace: string, file: RouteFile, isNew: boolean): void;
-  refused(namespace: string, file: RouteFile): void;
+  refused(namespace: string): void;
   /** Called when a namespace has neither the file nor a pod that needs it: it may be gone. */
   forget(namespace: string): void;
 }
 
-/** What is known of a ConfigMap. Its text may have 1 MB, so it is not kept. */
-interface FoundFile extends KubeObject {
+/** What a ConfigMap has. Its text may have 1 MB, so it is not kept. */
+interface Content {
+  readonly resourceVersion: string | undefined;
+  /** What the cache had at that time: it may not have come further. */
+  readonly cached: string | undefined;
   /** Of the file, if this operator wrote or compared it, and there is no other file beside it. */
   readonly version: string | undefined;
   readonly isImmutable: boolean;
 }
+
+type FoundFile = KubeObject & Content;
 
 /**
  * What to do about the file in one namespace. It is never deleted: pods may start while no operator runs. A ConfigMap
@@ -50,7 +55,7 @@ interface FoundFile extends KubeObject {
  */
 export function planFile(
   version: string,
-  found: FoundFile | undefined,
+  found: (KubeObject & Pick<Content, 'version' | 'isImmutable'>) | undefined,
   isNeeded: boolean,
 ): 'create' | 'update' | 'nothing' | 'in-place' | 'foreign' | 'immutable' {
   if (found === undefined) return isNeeded ? 'create' : 'nothing';
@@ -58,13 +63,6 @@ export function planFile(
   if (found.metadata.deletionTimestamp !== undefined) return 'nothing';
   if (found.version === version) return 'in-place';
   return found.isImmutable ? 'immutable' : 'update';
-}
-
-/** What a ConfigMap has. */
-interface Content extends Omit<FoundFile, 'metadata'> {
-  readonly resourceVersion: string | undefined;
-  /** What the cache had at that time: it may not have come further. */
-  readonly cached: string | undefined;
 }
 
 /** Keeps the ConfigMap with the file of routes in each namespace. */
@@ -97,7 +95,7 @@ export class RouteFiles {
       return {};
     }
     if (step === 'foreign' || step === 'immutable') {
-      this.#block(REFUSALS[step](namespace), namespace, file);
+      this.#block(REFUSALS[step](namespace), namespace);
       return {};
     }
     for (const [from, bytes] of file.leftOut) {
@@ -111,7 +109,7 @@ export class RouteFiles {
   }
 
   /** The ConfigMap of a namespace. It is read only if it is not as this operator wrote it or read it last. */
-  async #find(namespace: string, signal: AbortSignal): Promise<(FoundFile & Content) | undefined> {
+  async #find(namespace: string, signal: AbortSignal): Promise<FoundFile | undefined> {
     const { configMaps, client, file } = this.#options;
     const cached = configMaps.get(`${namespace}/${ROUTES_CONFIG_MAP}`);
     const known = this.#contents.get(namespace);
@@ -140,7 +138,7 @@ export class RouteFiles {
   /** Returns false if another client was faster: the watch delivers the new state. */
   async #write(
     namespace: string,
-    found: (FoundFile & Content) | undefined,
+    found: FoundFile | undefined,
     file: RouteFile,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -167,15 +165,15 @@ export class RouteFiles {
       if (isOvertaken(err) || isNotFound(err) || isNamespaceTerminating(err)) return false;
       if (isRefused(err)) {
         const message = `the API server refused ConfigMap ${ROUTES_CONFIG_MAP} in namespace ${namespace}, and the operator is retrying: ${err.message}`;
-        this.#block({ reason: REQUEST_REFUSED, message }, namespace, file);
+        this.#block({ reason: REQUEST_REFUSED, message }, namespace);
       }
       throw err;
     }
   }
 
-  #block(obstacle: Obstacle, namespace: string, file: RouteFile): void {
+  #block(obstacle: Obstacle, namespace: string): void {
     this.#obstacles.set(namespace, obstacle);
-    this.#options.refused(namespace, file);
+    this.#options.refused(namespace);
     this.#warn(namespace, obstacle);
   }
 

@@ -85,15 +85,8 @@ function isAsDefined(value: JsonValue | undefined): boolean {
 }
 
 /** The route that the request creates, or whose spec it changes; undefined for any other request. */
-function changedRoute({
-  kind,
-  operation,
-  subResource,
-  namespace,
-  name = '',
-  object,
-  oldObject,
-}: AdmissionRequest): Route | undefined {
+function changedRoute(request: AdmissionRequest): Route | undefined {
+  const { kind, operation, subResource, namespace, name = '', object, oldObject } = request;
   const isChange = (operation === 'CREATE' || operation === 'UPDATE') && subResource === '';
   const resource = [HTTP_ROUTES, GRPC_ROUTES].find(
     (each) => each.group === kind.group && each.kind === kind.kind,

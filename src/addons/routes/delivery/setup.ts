@@ -49,7 +49,14 @@ export function setUpRouteDelivery(
   const served = manager.served(HTTP_ROUTES);
   const caches = new RouteCaches(manager, pods, decideOptions.keys, served.until);
   const slices = new Slices(manager.clock);
-  setUpWarnings(manager, caches, slices);
+  const warnings = createRouteHandler({
+    ...caches.listers,
+    hasSynced: () => caches.hasSynced(),
+    hasSidecars: (namespace) => caches.hasSidecars(namespace),
+    clock: manager.clock,
+    slices,
+  });
+  manager.webhooks.add(WARNINGS, warnings);
   const delivery = deliveryOf(manager, options, caches, slices);
   queueOnEvents(delivery);
   runChanges(manager, delivery);
@@ -59,17 +66,6 @@ export function setUpRouteDelivery(
     const limited = AbortSignal.any([signal, AbortSignal.timeout(FIRST_FILE_MS)]);
     if (await caches.waitForSync(limited)) await delivery.files.reconcile(namespace, signal, true);
   });
-}
-
-function setUpWarnings(manager: Manager, caches: RouteCaches, slices: Slices): void {
-  const warnings = createRouteHandler({
-    ...caches.listers,
-    hasSynced: () => caches.hasSynced(),
-    hasSidecars: (namespace) => caches.hasSidecars(namespace),
-    clock: manager.clock,
-    slices,
-  });
-  manager.webhooks.add(WARNINGS, warnings);
 }
 
 /** The parts that deliver routes, and their queues. */
@@ -224,15 +220,8 @@ function runChanges(manager: Manager, { caches, changes, compilation, progress, 
   manager.singleton('route-numbers', numbers, { after, everyMs: NUMBERS_MS });
 }
 
-function runControllers({
-  caches,
-  compilation,
-  metrics,
-  sidecars,
-  files,
-  reconcileStatus,
-  work,
-}: Delivery): void {
+function runControllers(delivery: Delivery): void {
+  const { caches, compilation, metrics, sidecars, files, reconcileStatus, work } = delivery;
   const after = (signal: AbortSignal) => caches.waitForSync(signal);
   work.files.reconcile((namespace, signal) => files.reconcile(namespace, signal), {
     keys: () => namespacesOf([...caches.routedPods(), ...caches.maps.lister.list()]),
