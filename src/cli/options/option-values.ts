@@ -1,9 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import { isDnsLabel, isDnsSubdomain } from '../../injection/podspec/names.ts';
-import { maxTimerMs } from '../../kube/workqueue/clock.ts';
 import type { RangePolicy } from '../../networks/controller/spec-acceptance.ts';
 import { formatRange, parseRange, type Range, readRange } from '../../networks/ranges/cidr.ts';
-import { parseDuration } from '../../util/duration.ts';
+import { MAX_TIMER_MS, parseDuration } from '../../util/duration.ts';
 import { suggest } from '../../util/suggest.ts';
 
 /** A parser of values that are valid as they are. */
@@ -109,7 +108,7 @@ export const duration = named('duration', (value: string): number => {
 export function requestTimeout(value: string): number {
   const milliseconds = /^\d{1,6}$/.test(value) ? Number(value) * 1000 : duration(value);
   // Not undefined: commander makes an empty text of that.
-  return milliseconds > 0 ? milliseconds : maxTimerMs;
+  return milliseconds > 0 ? milliseconds : MAX_TIMER_MS;
 }
 
 export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {

@@ -5,7 +5,7 @@ import { toError } from '../../kube/util/errors.ts';
 import { LruMap } from '../../kube/util/lru-map.ts';
 import { withTimeout } from '../../kube/util/waits.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
-import { TokenBucket } from '../../kube/workqueue/rate-limiters.ts';
+import { tokenBucket } from '../../kube/workqueue/rate-limiters.ts';
 import { type TextDiagnostic, textError } from '../../util/diagnostic.ts';
 import { isObject, type JsonObject } from '../../util/json.ts';
 import { plainPod, refusedFields, trialPod } from '../dry-run-pod.ts';
@@ -50,7 +50,7 @@ export type TemplateDryRun = ReturnType<typeof templateDryRun>;
  * shape. A template is only blamed for what validation says about a pod, if the same pod is accepted without it.
  */
 export function templateDryRun(client: Client, clock: Clock, keys: Keys, namespace: string) {
-  const budget = new TokenBucket(clock, REVIEW_DRY_RUNS);
+  const budget = tokenBucket(clock, REVIEW_DRY_RUNS);
   const reviewClient: Client = {
     async request(...call) {
       if (!budget.tryTake())

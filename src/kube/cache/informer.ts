@@ -24,10 +24,10 @@ export interface InformerOptions<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly clock: Clock;
   /** Applied before an object is cached. It can drop unused fields, which saves memory. */
-  readonly transform?: (object: T) => T;
+  readonly transform?: ((object: T) => T) | undefined;
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
   /** Which objects the cache keeps, if no selector of the API can express it; default all. */
-  readonly keep?: (object: T) => boolean;
+  readonly keep?: ((object: T) => boolean) | undefined;
   /**
    * Called with a failure that is handled: an object could not be read (`decode`, `transform` or an index function
    * threw), and its last state stays; a handler threw.

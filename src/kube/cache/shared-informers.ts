@@ -59,9 +59,9 @@ export class SharedInformers {
     if (!known && isRunning)
       throw new Error(`${resource.plural} are watched already: create informers before the start`);
     const { clock, onError } = options;
-    const kept = { resource, ...(transform && { transform }), ...(keep && { keep }) };
     // The same functions return the same type.
-    const informer = (known?.informer as Informer<T>) ?? new Informer<T>({ clock, onError, ...kept });
+    const informer =
+      (known?.informer as Informer<T>) ?? new Informer<T>({ resource, transform, keep, clock, onError });
     if (!known) caches.push({ keeps, informer, isMetadataEnough: resource.metadataOnly === true });
     if (indexers) informer.addIndexers(indexers);
     return informer;

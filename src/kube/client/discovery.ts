@@ -27,59 +27,57 @@ interface DiscoveryOptions {
   readonly log: Logger;
 }
 
+/** Whether the API server serves a resource that not every cluster has. */
+export type ServedResource = ReturnType<typeof servedResource>;
+
 /**
- * Whether the API server serves a resource that not every cluster has. Its CustomResourceDefinition, or a newer API
- * server, may come later: it is asked for, after 30 s at most, until it is served.
+ * Finds out whether the API server serves a resource. Its CustomResourceDefinition, or a newer API server, may come
+ * later: it is asked for, after 30 s at most, until it is served.
  */
-export class ServedResource {
-  /** Undefined before the first answer. */
-  isServed: boolean | undefined;
-  readonly #resource: Resource<KubeObject>;
-  readonly #options: DiscoveryOptions;
-  readonly #answered = Promise.withResolvers<void>();
-  readonly #served = Promise.withResolvers<void>();
-
-  constructor(resource: Resource<KubeObject>, options: DiscoveryOptions) {
-    this.#resource = resource;
-    this.#options = options;
-  }
-
-  /** Resolves with the first answer; with undefined if the signal aborts first. */
-  readonly known = async (signal: AbortSignal): Promise<boolean | undefined> => {
-    await abortable(this.#answered.promise, signal).catch(() => undefined);
-    return this.isServed;
+export function servedResource(resource: Resource<KubeObject>, { client, clock, log }: DiscoveryOptions) {
+  const name = { resource: `${resource.plural}.${resource.group}` };
+  let state: boolean | undefined;
+  const answered = Promise.withResolvers<void>();
+  const served = Promise.withResolvers<void>();
+  const answer = (now: boolean) => {
+    if (now && state === false) log.info(name, 'resource is served now');
+    if (!now && state === undefined) log.info(name, 'resource is not served: its watch starts when it is');
+    state = now;
+    answered.resolve();
+    if (now) served.resolve();
   };
+  return {
+    /** Undefined before the first answer. */
+    get isServed(): boolean | undefined {
+      return state;
+    },
 
-  /** Resolves with true as soon as the resource is served; with false if the signal aborts first. */
-  readonly until = async (signal: AbortSignal): Promise<boolean> => {
-    await abortable(this.#served.promise, signal).catch(() => undefined);
-    return this.isServed === true && !signal.aborted;
-  };
+    /** Resolves with the first answer; with undefined if the signal aborts first. */
+    async known(signal: AbortSignal): Promise<boolean | undefined> {
+      await abortable(answered.promise, signal).catch(() => undefined);
+      return state;
+    },
 
-  /** Looks until the resource is served, or the signal aborts. Never rejects. */
-  readonly run = async (signal: AbortSignal): Promise<void> => {
-    const { client, clock, log } = this.#options;
-    for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
-      let askedMs = 0;
-      try {
-        this.#answer(await isServed(client, this.#resource, signal));
-      } catch (err) {
-        if (signal.aborted) return;
-        log.warn({ err }, 'cannot read which resources the API server serves, retrying');
-        askedMs = retryAfterMs(err);
+    /** Resolves with true as soon as the resource is served; with false if the signal aborts first. */
+    async until(signal: AbortSignal): Promise<boolean> {
+      await abortable(served.promise, signal).catch(() => undefined);
+      return state === true && !signal.aborted;
+    },
+
+    /** Looks until the resource is served, or the signal aborts. Never rejects. */
+    async run(signal: AbortSignal): Promise<void> {
+      for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+        let askedMs = 0;
+        try {
+          answer(await isServed(client, resource, signal));
+        } catch (err) {
+          if (signal.aborted) return;
+          log.warn({ err }, 'cannot read which resources the API server serves, retrying');
+          askedMs = retryAfterMs(err);
+        }
+        if (state) return;
+        await sleep(clock, Math.max(waitMs, askedMs), signal).catch(() => undefined);
       }
-      if (this.isServed) return;
-      await sleep(clock, Math.max(waitMs, askedMs), signal).catch(() => undefined);
-    }
+    },
   };
-
-  #answer(isServed: boolean): void {
-    const name = { resource: `${this.#resource.plural}.${this.#resource.group}` };
-    if (isServed && this.isServed === false) this.#options.log.info(name, 'resource is served now');
-    if (!isServed && this.isServed === undefined)
-      this.#options.log.info(name, 'resource is not served: its watch starts when it is');
-    this.isServed = isServed;
-    this.#answered.resolve();
-    if (isServed) this.#served.resolve();
-  }
 }

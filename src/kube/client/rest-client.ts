@@ -36,7 +36,7 @@ export interface ClientOptions {
   readonly log?: Logger;
   readonly metrics?: ClientMetrics;
   /** Default limit for one attempt, in milliseconds. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /**
    * Throws to refuse a request with this signal. It is called before each attempt, and again when a connection takes it.
    */
@@ -73,10 +73,7 @@ export class RestClient {
     const request = {
       method,
       path: withQuery(path, query),
-      headers: {
-        Accept: accept,
-        ...(body === undefined ? {} : { 'Content-Type': contentType }),
-      },
+      headers: { Accept: accept, ...(body !== undefined && { 'Content-Type': contentType }) },
       body: JSON.stringify(body),
     };
     const what = `${method} ${path}`;

@@ -14,7 +14,7 @@ import type { Logger } from '../util/log.ts';
 import { LruMap } from '../util/lru-map.ts';
 import { sleep, withTimeout } from '../util/waits.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { TokenBucket } from '../workqueue/rate-limiters.ts';
+import { type TokenBucket, tokenBucket } from '../workqueue/rate-limiters.ts';
 import {
   EVENTS,
   type EventDetails,
@@ -123,7 +123,7 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 
   #budgetOf(object: string): TokenBucket {
-    const budget = this.#budgets.get(object) ?? new TokenBucket(this.#options.clock, BUDGET);
+    const budget = this.#budgets.get(object) ?? tokenBucket(this.#options.clock, BUDGET);
     this.#budgets.set(object, budget);
     return budget;
   }

@@ -5,7 +5,7 @@ import { Connections } from '../admission/connections.ts';
 import { toError } from '../util/errors.ts';
 import { sleep } from '../util/waits.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { TokenBucket } from '../workqueue/rate-limiters.ts';
+import { tokenBucket } from '../workqueue/rate-limiters.ts';
 
 /** A condition for the readiness of the process. */
 export interface ReadinessCheck {
@@ -52,7 +52,7 @@ export function createProbesServer(options: ProbesOptions): Server {
   const { clock, registry, checks, stuck } = options;
   const closed = new AbortController();
   const metrics = sharedText(clock, () => registry.metrics(), closed.signal);
-  const pages = new TokenBucket(clock, PAGES);
+  const pages = tokenBucket(clock, PAGES);
 
   const app = express();
   for (const name of ['x-powered-by', 'etag']) app.disable(name);

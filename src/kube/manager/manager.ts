@@ -8,7 +8,7 @@ import type { Resource } from '../api/resource.ts';
 import type { Informer } from '../cache/informer.ts';
 import { SharedInformers, type WatchSelection } from '../cache/shared-informers.ts';
 import { KubeClient } from '../client/client.ts';
-import { ServedResource } from '../client/discovery.ts';
+import { type ServedResource, servedResource } from '../client/discovery.ts';
 import type { ClientOptions } from '../client/rest-client.ts';
 import { Transport } from '../client/transport.ts';
 import { Controller } from '../controller/controller.ts';
@@ -187,7 +187,7 @@ export class Manager {
 
   /** Whether the API server serves the resource. `until` is a `startWhen` of its informer. */
   served(resource: Resource<KubeObject>): ServedResource {
-    const served = new ServedResource(resource, this);
+    const served = servedResource(resource, this);
     this.#everywhere.push(served.run);
     return served;
   }

@@ -1,6 +1,6 @@
 import { HttpError } from '../admission/http-error.ts';
 import type { Clock } from '../workqueue/clock.ts';
-import { type Rate, TokenBucket } from '../workqueue/rate-limiters.ts';
+import { type Rate, tokenBucket } from '../workqueue/rate-limiters.ts';
 import { LruMap } from './lru-map.ts';
 import { abortable, sleep } from './waits.ts';
 
@@ -23,7 +23,7 @@ export function rateLimitedSingleflight<V>(
   rate: Rate,
   ask: (key: string, signal: AbortSignal) => Promise<V>,
 ): (key: string, signal: AbortSignal) => Promise<V> {
-  const bucket = new TokenBucket(clock, rate);
+  const bucket = tokenBucket(clock, rate);
   /** The answers to requests that have not been sent. */
   const unsent = new Map<string, Promise<V>>();
   const sentAt = new LruMap<string, number>(REMEMBERED);

@@ -1,3 +1,5 @@
+import { MAX_TIMER_MS } from '../../util/duration.ts';
+
 /** A timer. Cancelling a timer that has fired does nothing. */
 export interface Timer {
   cancel(): void;
@@ -11,9 +13,6 @@ export interface Clock {
   setTimer(delayMs: number, fire: () => void): Timer;
 }
 
-/** The longest delay of Node's timers, near 25 days: Node fires anything longer after 1 ms. */
-export const maxTimerMs = 2 ** 31 - 1;
-
 /**
  * The clock of the process. Its timers keep the process alive, because the code that waits for a timer must continue.
  * Code that sets a timer cancels it at shutdown.
@@ -23,7 +22,7 @@ export const systemClock: Clock = {
   setTimer(delayMs, fire) {
     const end = performance.now() + delayMs;
     // For a delay below 0, Node prints a warning between the lines of a JSON log.
-    const wait = (ms: number) => setTimeout(check, Math.max(0, Math.min(ms, maxTimerMs)));
+    const wait = (ms: number) => setTimeout(check, Math.max(0, Math.min(ms, MAX_TIMER_MS)));
     let timeout = wait(delayMs);
     function check(): void {
       const left = end - performance.now();

@@ -1,6 +1,6 @@
 import type { QueueGauges, QueueMetrics } from '../prometheus/index.ts';
 import type { Clock, Timer } from './clock.ts';
-import { TokenBucket } from './rate-limiters.ts';
+import { type TokenBucket, tokenBucket } from './rate-limiters.ts';
 
 export interface QueueOptions {
   readonly clock: Clock;
@@ -42,7 +42,7 @@ export class WorkQueue<K> implements QueueGauges {
 
   constructor(options: QueueOptions) {
     this.#options = options;
-    this.#retries = new TokenBucket(options.clock, RETRIES);
+    this.#retries = tokenBucket(options.clock, RETRIES);
     options.metrics?.watch(this);
   }
 

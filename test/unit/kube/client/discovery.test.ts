@@ -4,7 +4,7 @@ import { ApiError, apiErrorFrom, TransportError } from '../../../../src/kube/api
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { decodeObject, type Resource } from '../../../../src/kube/api/resource.ts';
 import { jsonLines, MalformedLineError } from '../../../../src/kube/api/response.ts';
-import { ServedResource } from '../../../../src/kube/client/discovery.ts';
+import { type ServedResource, servedResource } from '../../../../src/kube/client/discovery.ts';
 import { retryDelay } from '../../../../src/kube/client/rest-client.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
@@ -43,7 +43,7 @@ beforeEach(() => {
     },
   };
   follow = (of) => {
-    const served = new ServedResource(of, { client, clock, log: captured.log });
+    const served = servedResource(of, { client, clock, log: captured.log });
     return { served, running: served.run(stop.signal) };
   };
 });

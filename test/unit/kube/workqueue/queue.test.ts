@@ -3,8 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, jest, test } from '@jest/globals';
 import type { QueueMetrics } from '../../../../src/kube/prometheus/index.ts';
-import { maxTimerMs, systemClock } from '../../../../src/kube/workqueue/clock.ts';
+import { systemClock } from '../../../../src/kube/workqueue/clock.ts';
 import { WorkQueue } from '../../../../src/kube/workqueue/queue.ts';
+import { MAX_TIMER_MS } from '../../../../src/util/duration.ts';
 import { FakeClock } from '../../../support/time/fake-clock.ts';
 
 const newQueue = <K>() => new WorkQueue<K>({ clock: new FakeClock() });
@@ -123,8 +124,8 @@ test('addAfter keeps the earlier of two deadlines of a key, in either order', as
 test("a timer of the system's clock waits longer than the longest timer of Node", () => {
   jest.useFakeTimers();
   const fire = jest.fn();
-  systemClock.setTimer(2 * maxTimerMs, fire);
-  jest.advanceTimersByTime(2 * maxTimerMs - 1);
+  systemClock.setTimer(2 * MAX_TIMER_MS, fire);
+  jest.advanceTimersByTime(2 * MAX_TIMER_MS - 1);
   expect(fire).not.toHaveBeenCalled();
   jest.advanceTimersByTime(1);
   expect(fire).toHaveBeenCalledTimes(1);
