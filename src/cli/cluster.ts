@@ -31,11 +31,7 @@ export async function withCluster<T>(
   const transport = new Transport(config, systemClock, USER_AGENT);
   try {
     const { requestTimeout: timeoutMs } = options;
-    const client = new KubeClient({
-      transport,
-      clock: systemClock,
-      ...(timeoutMs !== undefined && { timeoutMs }),
-    });
+    const client = new KubeClient({ transport, clock: systemClock, timeoutMs });
     const context = config.getContextObject(config.getCurrentContext());
     return await run({ client, transport, timeoutMs, namespace: context?.namespace ?? 'default' });
   } catch (cause) {

@@ -7,16 +7,7 @@ import { PROGRAM } from '../util/identity.ts';
 import { defined, isObject, type JsonValue, own, ownList, ownObjects, ownString } from '../util/json.ts';
 
 /** The operator's Deployment. */
-export interface Installation {
-  /** The flags that it is started with. */
-  readonly flags: Partial<SelectionFlags>;
-  /** The text of any flag of `serve`; undefined if it has its default. */
-  readonly flagText: (flag: string) => string | undefined;
-  readonly image: string;
-  /** The wanted replicas. */
-  readonly replicas: number;
-  readonly readyReplicas: number;
-}
+export type Installation = Readonly<ReturnType<typeof readInstallation>>;
 
 /** Reads the operator's Deployment; undefined if it does not exist. */
 export async function readDeployment(
@@ -28,10 +19,11 @@ export async function readDeployment(
   return isObject(found) ? readInstallation(found) : undefined;
 }
 
-export function readInstallation(deployment: JsonValue): Installation {
+export function readInstallation(deployment: JsonValue) {
   const spec = own(own(own(deployment, 'spec'), 'template'), 'spec');
   const container = ownObjects(spec, 'containers').find((each) => own(each, 'name') === PROGRAM);
   const args = ownList(container, 'args').map(String);
+  /** The text of any flag of `serve`; undefined if it has its default. */
   const flagText = (flag: string): string | undefined => {
     const index = args.findLastIndex((arg) => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
     // `--flag=value`, or the value is the next argument.
@@ -43,14 +35,17 @@ export function readInstallation(deployment: JsonValue): Installation {
   const requireAnnotation = flagText('require-annotation');
   const number = (value: JsonValue | undefined, byDefault: number) =>
     typeof value === 'number' ? value : byDefault;
+  /** Those that it is started with. */
+  const flags: Partial<SelectionFlags> = defined({
+    annotation: flagText('annotation'),
+    requireAnnotation: requireAnnotation === undefined ? undefined : requireAnnotation !== 'false',
+    initializerName: flagText('initializer-name'),
+  });
   return {
-    flags: defined({
-      annotation: flagText('annotation'),
-      requireAnnotation: requireAnnotation === undefined ? undefined : requireAnnotation !== 'false',
-      initializerName: flagText('initializer-name'),
-    }),
+    flags,
     flagText,
     image: ownString(container, 'image') ?? '',
+    /** The wanted ones. */
     replicas: number(own(own(deployment, 'spec'), 'replicas'), 1),
     readyReplicas: number(own(own(deployment, 'status'), 'readyReplicas'), 0),
   };

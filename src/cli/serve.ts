@@ -19,8 +19,4 @@ export async function run(
   process.exit(await serve(given, parts, stopSignal(), setUps));
 }
 
-export const setUpCommand: SetUpCommand = (command, addOns) =>
-  addServeOptions(
-    command,
-    addOns.map(({ flags }) => flags),
-  );
+export const setUpCommand: SetUpCommand = addServeOptions;

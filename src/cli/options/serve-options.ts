@@ -146,8 +146,8 @@ const PREFIX = 'INITIALIZER_';
  * `INITIALIZER_LOG_LEVEL`. The prefix is not `ENVOY_INITIALIZER_`: for the Service of that name, Kubernetes sets
  * `ENVOY_INITIALIZER_PORT` to `tcp://10.96.0.1:443` in every pod of the namespace.
  */
-export function addServeOptions(command: Command, addOns: readonly FlagSpecs[]): Command {
-  for (const specs of [SERVE_OPTIONS, ...addOns])
+export function addServeOptions(command: Command, addOns: readonly { readonly flags: FlagSpecs }[]): Command {
+  for (const specs of [SERVE_OPTIONS, ...addOns.map(({ flags }) => flags)])
     for (const [name, spec] of Object.entries(specs)) command.addOption(flagOption(name, spec));
   return command;
 }

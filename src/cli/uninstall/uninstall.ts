@@ -95,7 +95,7 @@ export async function run(
     };
     const remover = new Remover(client, systemClock, timeoutMs, say);
     await requireNamespace(client, namespace);
-    await removeNetworks(remover, { force, namespace });
+    await removeNetworks(remover, namespace, force);
     // With its pods, which then write nothing more.
     await remover.removeAll(DEPLOYMENT, { ...OURS, namespace }, 'Foreground');
     // The operator may have created some in the meantime.
@@ -128,10 +128,7 @@ async function requireNamespace(client: KubeClient, namespace: string): Promise<
 }
 
 /** Removes what could block pods, then Networks. */
-async function removeNetworks(
-  remover: Remover,
-  { force, namespace }: { readonly force: boolean; readonly namespace: string },
-): Promise<void> {
+async function removeNetworks(remover: Remover, namespace: string, force: boolean): Promise<void> {
   const networks = await objectsOf(remover.client, NETWORKS);
   if (networks.length === 0) return await unblock(remover);
   const hasOperator = await isLed(remover.client, namespace, systemClock);

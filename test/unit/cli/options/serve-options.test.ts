@@ -11,7 +11,7 @@ import {
 function parse(...args: string[]): ServeOptions {
   const command = addServeOptions(
     new Command('serve').exitOverride().configureOutput({ writeErr: () => {} }),
-    ADD_ONS.map(({ flags }) => flags),
+    ADD_ONS,
   );
   return command.parse(args, { from: 'user' }).opts<ServeOptions>();
 }
