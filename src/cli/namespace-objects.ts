@@ -15,14 +15,10 @@ type Objects = Pick<NamespaceSettings, 'envoyFiles' | 'limitRanges'>;
 export type NamespaceObjects = ReturnType<typeof namespaceObjects>;
 
 export function namespaceObjects(client: KubeClient, operatorNamespace: string) {
-  const configuration = once(
-    async (namespace: string): Promise<ConfigMap | 'missing' | undefined> =>
-      await ifReadable(
-        ifFound(client.get(CONFIG_MAPS, { namespace, name: ENVOY_CONFIG_MAP })).then(
-          (found) => found ?? 'missing',
-        ),
-      ),
-  );
+  const configuration = once(async (namespace: string): Promise<ConfigMap | 'missing' | undefined> => {
+    const reading = ifFound(client.get(CONFIG_MAPS, { namespace, name: ENVOY_CONFIG_MAP }));
+    return await ifReadable(reading.then((found) => found ?? 'missing'));
+  });
   const filesIn = async (namespace: string) => {
     const found = await configuration(namespace);
     return found === 'missing' ? undefined : found?.data;

@@ -45,36 +45,31 @@ export interface Survey {
 
 /** Compares the pods of a namespace, or of all, with the templates. */
 export async function surveyPods(client: KubeClient, scope: Scope, basis: DriftBasis): Promise<Survey> {
+  const { keys, operatorNamespace } = basis.options;
   const namespaces = await namespacesByName(client, scope.namespace);
   const { minor } = await readServerVersion(client);
-  const objects = namespaceObjects(client, basis.options.operatorNamespace);
+  const objects = namespaceObjects(client, operatorNamespace);
   const drifted: DriftedPod[] = [];
   const [skipped, risks] = [new Map<string, number>(), new Map<string, number>()];
   const more = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
   const waiting: { key: string; created: string }[] = [];
   let count = 0;
   for await (const pod of livePods(client, scope)) {
-    if (pod.metadata.deletionTimestamp !== undefined) continue;
+    const { namespace = '', creationTimestamp: created = '', deletionTimestamp } = pod.metadata;
+    if (deletionTimestamp !== undefined) continue;
     count += 1;
-    if (isObject(pod) && gateIndex(pod) >= 0)
-      waiting.push({ key: keyOf(pod), created: pod.metadata.creationTimestamp ?? '' });
-    const metadata = namespaces.get(pod.metadata.namespace ?? '') ?? {};
-    const labelled = namespaceSettings(metadata, basis.options.keys, minor);
+    if (isObject(pod) && gateIndex(pod) >= 0) waiting.push({ key: keyOf(pod), created });
+    const labelled = namespaceSettings(namespaces.get(namespace) ?? {}, keys, minor);
     const found = classify(pod, labelled, basis);
     const isWithout = found === 'maybe-missed' || found === 'without';
-    const settings = { ...labelled, ...(isWithout && (await objects.in(pod.metadata.namespace ?? ''))) };
+    const settings = { ...labelled, ...(isWithout && (await objects.in(namespace))) };
     const now = isWithout ? injectionNow(pod, settings, basis) : undefined;
     const missed = found === 'maybe-missed' && now?.outcome === 'injected';
     if (missed || found === 'stale') drifted.push(toDrifted(pod, missed ? 'missed' : 'stale'));
-    else if (
-      isObject(pod) &&
-      (await objects.isOlderIn(pod, pod.metadata.namespace ?? '', basis.options.keys))
-    ) {
+    else if (isObject(pod) && (await objects.isOlderIn(pod, namespace, keys)))
       drifted.push(toDrifted(pod, 'old-configuration'));
-    } else if (now && now.outcome !== 'injected' && now.skip.warn) {
-      more(skipped, now.skip.reason);
-    }
-    const sidecars = sidecarsOf(pod, basis.options.keys);
+    else if (now && now.outcome !== 'injected' && now.skip.warn) more(skipped, now.skip.reason);
+    const sidecars = sidecarsOf(pod, keys);
     for (const risk of new Set(sidecars.flatMap((sidecar) => [...oldImage(sidecar, false)])))
       more(risks, risk);
   }

@@ -78,20 +78,24 @@ export async function* workloadsIn(client: KubeClient, scope: Scope): AsyncGener
     if (workload.plural === undefined) continue;
     const resource = resourceOf(workload, workload.plural);
     for (const item of (await client.list(resource, scope)).items) {
-      if (controllerIn(asJson(item))) continue;
-      yield { ...asJson(item), apiVersion: apiVersionOf(resource), kind: resource.kind };
+      const object = asObject(resource, item);
+      if (!controllerIn(object)) yield object;
     }
   }
 }
 
-/** The object with its apiVersion and kind, as in a file. The API server may leave them out. */
+/** Reads the object. */
 export async function getTarget(
   client: KubeClient,
   namespace: string,
   { resource, name }: Target,
 ): Promise<JsonObject> {
-  const object = asJson(await client.get(resource, { namespace, name }));
-  return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+  return asObject(resource, await client.get(resource, { namespace, name }));
+}
+
+/** The object with its apiVersion and kind, as in a file. The API server may leave them out. */
+function asObject(resource: Resource<KubeObject>, object: unknown): JsonObject {
+  return { ...asJson(object), apiVersion: apiVersionOf(resource), kind: resource.kind };
 }
 
 /** The pods of a workload that have not ended, and those without a controller that match its selector. A CronJob has none. */

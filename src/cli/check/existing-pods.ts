@@ -158,12 +158,8 @@ export function failingContainers(pods: readonly JsonObject[], keys: Keys): read
       const end = now ?? last;
       const why = [...(now ? [] : [trouble]), ...(end ? [howEnded(end)] : [])].join('; ');
       const owner = ownString(own(pod, 'metadata'), 'name');
-      return [
-        {
-          reason: 'container-failing',
-          message: `pod ${owner}: container ${nameOf(state)} cannot run: ${why}`,
-        },
-      ];
+      const message = `pod ${owner}: container ${nameOf(state)} cannot run: ${why}`;
+      return [{ reason: 'container-failing', message }];
     });
   });
   return findings.slice(0, MAX_PODS);

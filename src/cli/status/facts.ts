@@ -133,9 +133,8 @@ async function readNetworks(client: KubeClient, installation: Installation | und
   const found = await ifFound(client.list(NETWORKS, {}));
   return found?.items.map((item) => {
     const { metadata, spec, status } = NETWORKS.decode(item);
-    const [ready, nodes] = (['Ready', 'NodesReady'] as const).map((type) =>
-      conditionOf(status?.conditions, type),
-    );
+    const ready = conditionOf(status?.conditions, 'Ready');
+    const nodes = conditionOf(status?.conditions, 'NodesReady');
     const onNodes = nodes?.status === 'False' ? nodes.reason : undefined;
     return {
       key: keyOf({ metadata }),
