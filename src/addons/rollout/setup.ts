@@ -38,17 +38,13 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
     indexers: { [OF_OWNER]: ({ observed }) => (observed?.owner ? [workloadKey(observed)] : []) },
     startWhen: (signal) => untilRollout(revisions, signal),
   });
-  const templates = manager.informer(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` });
   const configMaps = manager.informer(COPIED_CONFIG_MAPS, {
     fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}`,
   });
   const memory = new PodMemory();
   const configIn = (of: string) => cachedAge(configMaps.lister.get(`${of}/${ENVOY_CONFIG_MAP}`));
   const regarding = () =>
-    regardingOf(
-      CONFIG_MAPS,
-      templates.lister.get(`${namespace}/${name}`) ?? { metadata: { namespace, name } },
-    );
+    regardingOf(CONFIG_MAPS, revisions.history.source() ?? { metadata: { namespace, name } });
   const revisionOf = (hash: string) =>
     regardingOf(CONTROLLER_REVISIONS, { metadata: { namespace, name: revisionName(name, hash) } });
   const events = rolloutEvents(manager.events, regarding, revisionOf);
