@@ -21,13 +21,14 @@ export function rolloutEvents(
   regarding: () => KubeObject,
   revisionOf: (hash: string) => KubeObject,
 ) {
-  /** The last phase, and the hashes of the last templates of which a refused pod, and one that waits, were reported. */
-  let last: { phase?: Phase; refused?: string; blocked?: string } = {};
+  let lastPhase: Phase | undefined;
+  /** For each reason to warn of pods, the hash of the last templates for which it was written. */
+  const warned = new Map<string, string>();
 
   /** Call it with each step. What an earlier leader has written is not written again. */
   function seen({ phase, decision, health, pods }: Step, { target }: Revisions, now: number): void {
-    const before = last.phase;
-    last.phase = phase;
+    const before = lastPhase;
+    lastPhase = phase;
     const { hash } = target.set;
     // An Event of another template is no repetition, and no halt with other pods.
     const write = (type: 'Normal' | 'Warning', reason: string, note: string) => {
@@ -51,29 +52,20 @@ export function rolloutEvents(
       if (others > 0) note.push(`and ${others} more`);
       write('Warning', 'RolloutHalted', note.join('; '));
     }
-    const refused = pods.filter(({ is, message }) => is === 'refused' && message !== undefined);
-    const [first] = refused;
-    if (first && last.refused !== hash) {
-      last.refused = hash;
-      write(
-        'Warning',
-        'RolloutRefused',
-        `${counted(refused.length, 'pod')} cannot get the template. ${first.pod.key}: ${first.message}`,
-      );
-    }
-    const isBlocked = ({ is, pod: { blocked } }: PodState) =>
-      is === 'waiting' && blocked !== undefined && now >= blocked.since + PATIENCE_MS;
-    const waiting = pods.filter(isBlocked);
-    const [firstWaiting] = waiting;
-    if (firstWaiting && last.blocked !== hash) {
-      last.blocked = hash;
-      const { key, blocked } = firstWaiting.pod;
-      write(
-        'Warning',
-        'RolloutWaits',
-        `${counted(waiting.length, 'pod')} cannot be changed yet. ${key}: ${blocked?.why}`,
-      );
-    }
+    /** `whyOf`: why a pod is meant; undefined if it is not. */
+    const warnOnce = (reason: string, what: string, whyOf: (state: PodState) => string | undefined) => {
+      const meant = pods.filter((state) => whyOf(state) !== undefined);
+      const [first] = meant;
+      if (!first || warned.get(reason) === hash) return;
+      warned.set(reason, hash);
+      write('Warning', reason, `${counted(meant.length, 'pod')} ${what}. ${first.pod.key}: ${whyOf(first)}`);
+    };
+    warnOnce('RolloutRefused', 'cannot get the template', ({ is, message }) =>
+      is === 'refused' ? message : undefined,
+    );
+    warnOnce('RolloutWaits', 'cannot be changed yet', ({ is, pod: { blocked } }) =>
+      is === 'waiting' && blocked && now >= blocked.since + PATIENCE_MS ? blocked.why : undefined,
+    );
     if (phase === 'done' && before !== undefined && before !== 'done') {
       const left = pods.filter(({ is }) => is === 'left' || is === 'refused').length;
       const rest = left === 0 ? '' : `; ${counted(left, 'pod')} left as ${left === 1 ? 'it is' : 'they are'}`;
@@ -90,7 +82,8 @@ export function rolloutEvents(
     seen,
     /** At the end of a term. */
     forget(): void {
-      last = {};
+      lastPhase = undefined;
+      warned.clear();
     },
   };
 }
