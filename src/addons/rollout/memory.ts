@@ -23,12 +23,6 @@ const NOTHING: FoundOut = {
   blocked: undefined,
 };
 
-/** What a pod claims of itself, where nobody knows better. */
-export function claimed({ status }: Pick<RolloutPod, 'status'>, now: number): FoundOut & Made {
-  const at = Date.parse(status?.at ?? '');
-  return { ...NOTHING, changedAt: at <= now ? at : undefined, isReplacement: true, isDrainOurs: true };
-}
-
 /** What this process has learnt about a pod. */
 interface Memo {
   /** The pod as the last write returned it. */
@@ -156,10 +150,12 @@ export class PodMemory {
   #made(observed: Observed, now: number): Made {
     const { uid, createdAt } = observed;
     if (this.#began === undefined) {
-      const { changedAt, isReplacement } = claimed(observed, now);
+      // Nobody knows better than the pod itself.
+      const at = Date.parse(observed.status?.at ?? '');
+      const changedAt = at <= now ? at : undefined;
       if (changedAt !== undefined) this.#changed.set(uid, changedAt);
       if (observed.isDraining) this.#drained.add(uid);
-      return { changedAt, isReplacement, isDrainOurs: true };
+      return { changedAt, isReplacement: true, isDrainOurs: true };
     }
     // The clock may have been set back.
     const changedAt = this.#changed.get(uid);

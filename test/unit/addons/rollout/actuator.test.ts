@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { podActuator } from '../../../../src/addons/rollout/actuator.ts';
-import { claimed, PodMemory } from '../../../../src/addons/rollout/memory.ts';
+import { PodMemory } from '../../../../src/addons/rollout/memory.ts';
 import { DRAIN, observe } from '../../../../src/addons/rollout/observe.ts';
 import type { RolloutPod } from '../../../../src/addons/rollout/plan/pod.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
@@ -55,7 +55,7 @@ async function resized(answer: ApiError, what: 'change' | 'undrain' = 'change') 
     key: keyOf(whole),
     namespace: { namespaceLabels: {} },
     isConfigStale: false,
-    ...claimed(observed, NOW),
+    ...new PodMemory().recall(observed, set.hash, NOW),
   };
   const to = {
     set,
