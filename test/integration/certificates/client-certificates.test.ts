@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -100,6 +100,10 @@ test('the file of --client-ca-file is read again when it changes, and not when i
   await eventually('the new authority is trusted', async () => (await review(next)) === 200);
   expect(await review(former)).toBe(REFUSED);
   await writeFile(caFile, 'none');
+  await eventually('the log says that it is no good', async () =>
+    (await readFile(fixture.logFile, 'utf8')).includes('still using the last valid ones'),
+  );
+  expect([await review(next), await review(former)]).toEqual([200, REFUSED]);
   await writeFile(caFile, authority.caPem + other.caPem);
   await eventually('both are trusted', async () => (await review(former)) === 200);
   expect(await review(next)).toBe(200);

@@ -64,7 +64,12 @@ test('the executable is not built for a URL that krew cannot load', async () => 
 });
 
 test('the executable runs where there is no Node.js', async () => {
-  expect(await type(`${NAME} --version`)).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  const none = { PATH: join(directory, 'none') };
+  expect(await runCommand(join(output, NAME), ['--version'], none, '')).toEqual({
+    code: 0,
+    stdout: `${VERSION}\n`,
+    stderr: '',
+  });
   const linted = await type(`${NAME} lint -`, 'containers: [{name: envoy, imag: x}]');
   expect(linted).toMatchObject({ code: 1, stdout: expect.stringContaining('did you mean image?') });
 });

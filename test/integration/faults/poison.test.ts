@@ -75,7 +75,9 @@ async function keep(kind: string, name: string, namespace: string): Promise<void
   const object = JSON.parse(await world.run(`get ${kind} ${name} -n ${namespace} -o json`));
   const { uid, resourceVersion, managedFields, creationTimestamp, generation, ...metadata } = object.metadata;
   const { clusterIP, clusterIPs, ...spec } = object.spec ?? {};
-  healthy.set(kind, { ...object, metadata, ...(object.spec && { spec }) });
+  // What its conditions say is of no generation that there is.
+  const text = JSON.stringify({ ...object, metadata, ...(object.spec && { spec }) });
+  healthy.set(kind, JSON.parse(text.replace(/"observedGeneration":\d+/g, '"observedGeneration":0')));
 }
 
 const service = (name: string, annotations = {}) => ({
@@ -235,9 +237,11 @@ test('an operator that starts on poisoned objects of each kind is Ready, and ser
   // What is wrong with a Network that is not Ready is said where its user looks, or where the administrator does.
   const networks = JSON.parse(await world.run('get network -o json')).items as readonly JsonObject[];
   const silent = networks.filter(({ metadata, status }) => {
-    const name = (metadata as JsonObject).name as string;
+    const { name, generation } = metadata as JsonObject;
     const conditions = isObject(status) && isArray(status.conditions) ? status.conditions : [];
-    return !(conditions.some((each) => isObject(each) && each.type === 'Ready') || log.includes(name));
+    const isSaid = (each: JsonValue) =>
+      isObject(each) && each.type === 'Ready' && each.observedGeneration === generation;
+    return !(conditions.some(isSaid) || new RegExp(`Network.*${name}\\b`, 'i').test(log));
   });
   expect(silent.map(({ metadata }) => (metadata as JsonObject).name)).toEqual([]);
   await eventually(

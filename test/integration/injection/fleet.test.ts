@@ -260,8 +260,9 @@ testWithControllerManager(
     await fixture.kubectl('rollout', 'restart', 'deployment/web', '--namespace=stale');
     // No kubelet makes the new pods Ready: what a Deployment starts with is to be seen, not its end.
     await eventually('new pods have the new one', async () => {
+      const { length } = await pods('stale');
       const { out } = await drift('-n', 'stale', '-o', 'json');
-      return JSON.parse(out).length < (await pods('stale')).length;
+      return JSON.parse(out).length < length;
     });
   },
 );

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../../env/eventually.ts';
 import { type PodInit, podOf } from '../../support/injection/demo.ts';
@@ -151,8 +152,10 @@ test('who creates a pod is warned by the words of the Event, which is of the pod
 
 test('the Event, the metric and the log of a pod say the same reason', async () => {
   const metrics = await fixture.metrics();
+  const log = await readFile(fixture.logFile, 'utf8');
   for (const reason of ['conflict', 'invalid-value', 'pod-security']) {
     expect(metrics).toContain(`envoy_initializer_injections_total{decision="skipped",reason="${reason}"} 1`);
+    expect(log).toContain(`"decision":"skipped","reason":"${reason}"`);
   }
   expect(metrics).toContain(
     'envoy_initializer_injections_total{decision="injected",reason="invalid-override"} 1',

@@ -60,29 +60,32 @@ describeWithEnvoy('gRPC', (envoy) => {
       { matches: [{}], backendRefs: [to('dead')] },
       { matches: [{ method: { service: 'shop.Cart' } }], backendRefs: [to('v2')] },
       { matches: [{ method: { method: 'AddEverythingAtOnce' } }], backendRefs: [to('v3')] },
+      { matches: [{ method: { service: 'shop.Cart', method: 'Add' } }], backendRefs: [to('echo')] },
       {
         matches: [{ method: { service: 'shop.Cart', method: 'Add' }, headers: [{ name: 'v', value: '2' }] }],
         backendRefs: [to('v4')],
       },
     );
     const backend = async (path: string, headers = {}) => (await ask(path, headers)).at;
-    expect(await backend('/shop.Cart/Add')).toBe(at(2));
+    expect(await backend('/shop.Cart/Remove')).toBe(at(2));
+    expect(await backend('/shop.Cart/Add')).toBe(at(1));
     expect(await backend('/shop.Cart/Add', { v: '2' })).toBe(at(4));
     expect(await backend('/shop.Cart/AddEverythingAtOnce')).toBe(at(2));
     expect(await backend('/shop/AddEverythingAtOnce')).toBe(at(3));
   });
 
-  test.each<[string, GRPCRouteRule]>([
-    ['no backend', {}],
-    ['backends that do not exist', { backendRefs: [{ name: 'gone', port: 1 }] }],
-    ['weights of 0', { backendRefs: [{ name: 'v2', port: 1, weight: 0 }] }],
-    ['backends that nobody listens for', { backendRefs: [{ name: 'dead', port: 1 }] }],
+  // What `to` says is known when the server listens.
+  test.each<[string, () => GRPCRouteRule]>([
+    ['no backend', () => ({})],
+    ['backends that do not exist', () => ({ backendRefs: [{ name: 'gone', port: 1 }] })],
+    ['weights of 0', () => ({ backendRefs: [to('v2', { weight: 0 })] })],
+    ['backends that nobody listens for', () => ({ backendRefs: [to('dead')] })],
     [
       'a filter that is not supported',
-      { filters: [{ type: 'ExtensionRef' }], backendRefs: [{ name: 'dead', port: 1 }] },
+      () => ({ filters: [{ type: 'ExtensionRef' }], backendRefs: [to('v2')] }),
     ],
   ])('a rule of a GRPCRoute with %s is UNAVAILABLE', async (_, rule) => {
-    await apply(rule);
+    await apply(rule());
     expect(await ask('/a.B/C')).toMatchObject({ http: 200, status: UNAVAILABLE });
   });
 

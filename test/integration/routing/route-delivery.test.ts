@@ -62,9 +62,9 @@ const route = (name: string, inNamespace: string, backend: string, metadata: obj
 });
 
 const file = async (inNamespace: string): Promise<string> => {
-  const { stdout } = await fixture.controlPlane.kubectl([
-    ...`get configmap envoy-routes --namespace=${inNamespace} -o json --ignore-not-found`.split(' '),
-  ]);
+  const stdout = await kubectl(
+    `get configmap envoy-routes --namespace=${inNamespace} -o json --ignore-not-found`,
+  );
   return stdout === '' ? '' : JSON.parse(stdout).data?.['rds.json'];
 };
 
@@ -134,10 +134,13 @@ test('a backend in another namespace has its share while a ReferenceGrant there 
   });
   await eventually('it is permitted', async () => (await reason()) === 'ResolvedRefs');
   await eventually('it is in the file', async () => (await file('clients')).includes(clusterIP));
-  expect((await cli('check', 'httproute/abroad')).text).not.toContain('RefNotPermitted');
-  await kubectl('delete namespace bank --wait=false');
-  await kubectl('delete referencegrant default --namespace=bank --ignore-not-found');
+  const checked = (await cli('check', 'httproute/abroad')).text;
+  expect(checked).toContain('abroad');
+  expect(checked).not.toContain('RefNotPermitted');
+  await kubectl('delete referencegrant default --namespace=bank');
+  await eventually('it is permitted no more', async () => (await reason()) === 'RefNotPermitted');
   await eventually('it has lost it', async () => !(await file('clients')).includes(clusterIP));
+  await kubectl('delete namespace bank --wait=false');
   await kubectl('delete httproute abroad --namespace=default');
 });
 
@@ -379,8 +382,10 @@ test('a tenant reaches no other with its routes, and keeps none from theirs', as
     spec: { ...ported.spec, parentRefs: [{ ...parent, port: 81 }] },
   });
   expect(warned.stderr).toBe('Warning: NoMatchingParent: Service default/web has no port 81\n');
+  await fixture.apply(route('behind', 'default', 'web-2'));
+  await eventually('a later one is there', async () => (await file('clients')).includes('/behind'));
   expect(await file('clients')).not.toContain('/ported');
-  await kubectl('delete httproute after ported --namespace=default');
+  await kubectl('delete httproute after ported behind --namespace=default');
   await kubectl('delete httproute giant --namespace=tenant');
 });
 

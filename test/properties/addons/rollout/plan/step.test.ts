@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Action } from '../../../../../src/addons/rollout/plan/pod.ts';
-import { freeIn } from '../../../../../src/addons/rollout/plan/pod.ts';
 import type { Strategy } from '../../../../../src/injection/template/strategy.ts';
 import {
   type Behaviour,
@@ -142,8 +141,10 @@ function budgetKeeper(world: RolloutWorld): () => void {
     const replicas = new Map<string, number>();
     for (const { workload } of world.pods.values()) replicas.set(workload, (replicas.get(workload) ?? 0) + 1);
     for (const [workload, busy] of world.unavailable()) {
-      const all = { replicas: replicas.get(workload) ?? 0, busy: 0 };
-      expect(busy).toBeLessThanOrEqual(freeIn(all, world.strategy.maxUnavailable));
+      const [share, all] = [world.strategy.maxUnavailable, replicas.get(workload) ?? 0];
+      // A share of a small workload is one pod.
+      const most = 'count' in share ? share.count : Math.max(1, Math.ceil(all * (share.percent / 100)));
+      expect(busy).toBeLessThanOrEqual(most);
     }
     if (world.revisions.target.state === 'halted') return;
     const changes = world.writes.filter(({ action, at }) => action === 'change' && at > world.now - 60_000);
