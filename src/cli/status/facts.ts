@@ -1,5 +1,5 @@
 import { parseTemplateConfigMap } from '../../injection/template/template-set.ts';
-import { ApiError, ifFound, isForbidden, TransportError } from '../../kube/api/api-error.ts';
+import { ApiError, ifFound, ifReadable, isForbidden, TransportError } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, LIVE_PODS, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
 import { keyOf } from '../../kube/api/object.ts';
 import { kindOf } from '../../kube/api/resource.ts';
@@ -32,7 +32,8 @@ export async function readStatus(
 ) {
   const { operatorNamespace: namespace, configmap } = options;
   const { gitVersion: server } = await readServerVersion(client);
-  const installation = await tried(() => readDeployment(client, namespace));
+  const deployment = readDeployment(client, namespace);
+  const installation = await tried(() => deployment);
   const known = 'value' in installation ? installation.value : undefined;
   const [replicas, lease, webhooks, warnings, template, hasAttachments, nodeAgents, networks, pods] =
     await Promise.all([
@@ -45,7 +46,11 @@ export async function readStatus(
       tried(() => isServed(client, NETWORK_ATTACHMENT_DEFINITIONS)),
       tried(() => readNodeAgents(client, known?.flagText('node-agent-namespace'))),
       tried(() => readNetworks(client, known)),
-      tried(async () => surveyPods(client, {}, await surveyBasis(client, options, tools, known))),
+      tried(async () => {
+        // By whose flags pods are judged: those of none only if the user may not read them.
+        const basis = await surveyBasis(client, options, tools, await ifReadable(deployment));
+        return await surveyPods(client, {}, basis);
+      }),
     ]);
   const read = { replicas, lease, webhooks, warnings, template, hasAttachments, nodeAgents, networks, pods };
   return { now: Date.now(), server, namespace, configmap, installation, ...read };
