@@ -8,7 +8,7 @@ const config = 'containers: [{name: envoy, image: envoy}]';
 test.each([
   ['may not be read', 403, { value: { count: 0, drifted: [] } }],
   ['cannot be read', 500, { unreadable: 'no answer from etcd' }],
-])('where the flags of the operator %s, the drift of pods is %j %j', async (_, status, pods) => {
+])('where the flags of the operator %s (%i), the drift of pods is %j', async (_, status, pods) => {
   const client = {
     request: async () => ({ gitVersion: 'v1.36.3' }),
     get: async ({ kind }: { readonly kind: string }) => {
