@@ -79,7 +79,10 @@ describeUnless(obstacle, 'Helm and cert-manager', () => {
     await helm('install', ...RELEASE, chart, ...flags);
     const authority = await run(`get ${SECRET} -o jsonpath={.data.ca\\.crt}`);
     expect(new Set((await caBundles()).split(' '))).toEqual(new Set([authority]));
-    expect(await injected('first')).toBe('main envoy');
+    // kube-proxy may take a second to know a replica that is Ready.
+    await eventually('the webhook injects', async () => {
+      return (await injected('first').catch(() => '')) === 'main envoy';
+    });
   });
 
   test("cert-manager renews the operator's certificate, while pods are admitted", async () => {
