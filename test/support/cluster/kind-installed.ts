@@ -139,7 +139,10 @@ export function installed(kindOf: () => Kind): void {
       await run('wait network/kept --for=condition=Ready --timeout=120s');
       const pod =
         'run by-helm --image=busybox --labels=initializer.kubernetes.io/envoy=true --annotations=initializer.kubernetes.io/envoy-cpu-request=50m --dry-run=server -o yaml';
-      expect(await run(pod)).toContain('name: envoy\n');
+      // kube-proxy may take a second to know a replica that is Ready.
+      await eventually('the webhook injects', async () =>
+        (await run(pod).catch(() => '')).includes('name: envoy\n'),
+      );
     };
     const release = `${OPERATOR} --namespace ${OPERATOR}`;
     const values = '--set image=envoy-initializer:earlier --set components.networks=true';
