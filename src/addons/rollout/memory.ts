@@ -150,7 +150,7 @@ export class PodMemory {
   #made(observed: Observed, now: number): Made {
     const { uid, createdAt } = observed;
     if (this.#began === undefined) {
-      // Nobody knows better than the pod itself.
+      // After a restart of the operator, the pod's own account is the best.
       const at = Date.parse(observed.status?.at ?? '');
       const changedAt = at <= now ? at : undefined;
       if (changedAt !== undefined) this.#changed.set(uid, changedAt);

@@ -10,7 +10,8 @@ import type { Kind } from '../../env/kind/kind.ts';
 import { follow, textOf } from '../jest/follow.ts';
 import { commandsOf, section } from '../jest/markdown.ts';
 import { EARLIER, earlierVersion, obstacleTo } from '../operator/earlier-version.ts';
-import { apply, kubectl } from './cluster-kubectl.ts';
+import { FOR_THE_WEBHOOK, OPTED_IN } from './admission-load.ts';
+import { apply, kubectl, podOf } from './cluster-kubectl.ts';
 import { KindTraffic } from './kind-traffic.ts';
 import { addTransparent, PATIENCE } from './kind-workloads.ts';
 import { OPERATOR } from './operator-in-cluster.ts';
@@ -137,11 +138,12 @@ export function installed(kindOf: () => Kind): void {
       await isReady();
       expect(await run(`get ${DEPLOYMENT} -o jsonpath={..containers[*].image}`)).toBe(image);
       await run('wait network/kept --for=condition=Ready --timeout=120s');
-      const pod =
-        'run by-helm --image=busybox --labels=initializer.kubernetes.io/envoy=true --annotations=initializer.kubernetes.io/envoy-cpu-request=50m --dry-run=server -o yaml';
+      const metadata = { labels: OPTED_IN, annotations: FOR_THE_WEBHOOK };
+      const pod = JSON.stringify(podOf('by-helm', {}, {}, metadata));
+      const created = () => kubectl(kindOf(), 'create --dry-run=server -f - -o yaml', pod);
       // kube-proxy may take a second to know a replica that is Ready.
       await eventually('the webhook injects', async () =>
-        (await run(pod).catch(() => '')).includes('name: envoy\n'),
+        (await created().catch(() => '')).includes('name: envoy\n'),
       );
     };
     const release = `${OPERATOR} --namespace ${OPERATOR}`;
