@@ -1,6 +1,7 @@
 import { ifFound, isAlreadyExists } from '../kube/api/api-error.ts';
 import { SECRETS, type Secret } from '../kube/api/core-resources.ts';
 import type { KubeClient } from '../kube/client/client.ts';
+import { toError } from '../kube/util/errors.ts';
 import { OWN_LABELS, PROGRAM } from '../util/identity.ts';
 import type { KeyMaterial } from './rotation.ts';
 import {
@@ -84,7 +85,7 @@ function attempt<T>(read: () => T): Attempt<T> {
   try {
     return { value: read() };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: toError(error).message };
   }
 }
 

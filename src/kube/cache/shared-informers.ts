@@ -1,6 +1,7 @@
 import { ApiError, TransportError } from '../api/api-error.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { Resource } from '../api/resource.ts';
+import { toError } from '../util/errors.ts';
 import type { Logger } from '../util/log.ts';
 import { runTaskGroup } from '../util/task-group.ts';
 import { Informer, type InformerOptions } from './informer.ts';
@@ -122,7 +123,7 @@ export function informerLog(log: Logger, resource: string) {
         (err instanceof ApiError && err.status === 429) ||
         (err instanceof TransportError && err.code === 'ESTALLED');
       const level = isExpected ? 'info' : 'warn';
-      const reason = err instanceof Error ? err.message : String(err);
+      const reason = toError(err).message;
       log[level]({ resource, doing, reason }, 'informer interrupted');
     }
   };

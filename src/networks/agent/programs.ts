@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { toError } from '../../kube/util/errors.ts';
 
 /** Runs a program, and resolves with its output. If it fails, the promise rejects with its standard error. */
 export type RunProgram = (program: string, args: readonly string[], input?: string) => Promise<string>;
@@ -44,7 +45,7 @@ export async function runBatch(
   try {
     await runProgram(program, ['-force', '-batch', '-'], input);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = toError(error).message;
     const found = Array.from(message.matchAll(FAILURE));
     for (const [, words = '', number] of found) {
       const failed = lines[Number(number) - 1];
