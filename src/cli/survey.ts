@@ -4,6 +4,7 @@ import { namespaceSettings } from '../injection/namespace-settings.ts';
 import { containers, initContainers, nameOf } from '../injection/podspec/pod.ts';
 import type { DecideOptions } from '../injection/rule.ts';
 import { addedContainers, parseStatus } from '../injection/status.ts';
+import { type CanaryScope, isCanary } from '../injection/template/strategy.ts';
 import type { TemplateSet } from '../injection/template/template-set.ts';
 import { classify, type DriftBasis, injectionNow } from '../injection/webhook/classify.ts';
 import { LIVE_PODS, NAMESPACES, PODS } from '../kube/api/core-resources.ts';
@@ -110,8 +111,8 @@ export async function* livePods(client: KubeClient, scope: Scope): AsyncGenerato
 export interface TemplateRollout {
   /** What new pods get instead, outside of a canary; undefined once the templates are promoted. */
   readonly promoted: TemplateSet | undefined;
-  /** Whether they were halted: then all pods get the promoted ones. */
-  readonly isHalted: boolean;
+  /** The pods that get them meanwhile; undefined without any. */
+  readonly canary: CanaryScope | undefined;
   /** The rollout in a line. */
   readonly text: string;
 }
@@ -143,7 +144,11 @@ export async function liveTemplates<O extends ClusterOptions & Pick<DecideOption
 
 /** What pods are compared with. */
 export async function surveyBasis(...of: Parameters<typeof liveTemplates>) {
-  const { decideOptions: options, set: adopted, rollout } = await liveTemplates(...of);
-  const set = (rollout?.isHalted && rollout.promoted) || adopted;
-  return { options, state: { set }, rollout };
+  const { decideOptions: options, set, rollout } = await liveTemplates(...of);
+  const templates: DriftBasis['templates'] = (pod, { namespaceLabels }) => {
+    const { promoted = set, canary } = rollout ?? {};
+    const isFirst = canary && isCanary(canary, namespaceLabels, controllerOf(pod)?.uid);
+    return { set: isFirst ? set : promoted };
+  };
+  return { options, templates, rollout };
 }

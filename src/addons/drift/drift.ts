@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
 import { changedTemplates, selectedNames, type TemplateSet } from '../../injection/template/template-set.ts';
 import { classify, type DriftBasis, injectionNow } from '../../injection/webhook/classify.ts';
@@ -20,7 +21,9 @@ export interface DriftOptions {
   /** Pods that have not finished, reduced by `podSummary`. */
   readonly pods: Pick<Lister<KubeObject>, 'get' | 'list'>;
   readonly namespaceSettings: (namespace: string) => NamespaceSettings;
-  readonly basis: () => DriftBasis;
+  readonly basis: DriftBasis;
+  /** The templates of new pods in a canary and outside of it; undefined without valid ones. */
+  readonly chosen: () => { readonly sets: readonly (TemplateSet | undefined)[]; readonly canary: unknown };
   /** Called once for each pod that is missed or stale. */
   readonly onFinding: (finding: Finding) => void;
 }
@@ -34,7 +37,7 @@ export class Drift {
   readonly #found = { missed: new Map<ObjectKey, KubeObject>(), stale: new Map<ObjectKey, KubeObject>() };
   /** UIDs of pods that a full read showed to need no sidecar. */
   readonly #cleared = new Map<ObjectKey, string>();
-  #judgedBy: TemplateSet | undefined;
+  #judgedBy: ReturnType<DriftOptions['chosen']> | undefined;
 
   constructor(options: DriftOptions) {
     this.#options = options;
@@ -51,14 +54,14 @@ export class Drift {
 
   /** The pods that may have got another class, because the templates have changed since the last call. */
   concerned(): readonly KubeObject[] {
-    const { pods, basis, namespaceSettings } = this.#options;
-    const { state, options } = basis();
-    const [before, after] = [this.#judgedBy, 'set' in state ? state.set : undefined];
+    const { pods, basis, chosen, namespaceSettings } = this.#options;
+    const [before, after] = [this.#judgedBy, chosen()];
     this.#judgedBy = after;
-    const changed = before && after ? changedTemplates(before, after) : undefined;
+    const isSame = isDeepStrictEqual(before?.canary, after.canary);
+    const changes = after.sets.map((set, i) => (isSame ? changedTemplates(before?.sets[i], set) : undefined));
     return pods.list().filter(({ metadata: { namespace = '', annotations } }) => {
-      const names = selectedNames(annotations?.[options.keys.templates], namespaceSettings(namespace));
-      return !changed || [...names].some((name) => changed.has(name));
+      const names = selectedNames(annotations?.[basis.options.keys.templates], namespaceSettings(namespace));
+      return [...names].some((name) => changes.some((changed) => !changed || changed.has(name)));
     });
   }
 
@@ -91,12 +94,12 @@ export class Drift {
     const { client, basis, namespaceSettings } = this.#options;
     const { namespace = '', uid = '' } = pod.metadata;
     const settings = namespaceSettings(namespace);
-    const state = classify(pod, settings, basis());
+    const state = classify(pod, settings, basis);
     if (state === 'stale') return 'stale';
     const key = keyOf(pod);
     if (state !== 'maybe-missed' || this.#cleared.get(key) === uid) return undefined;
     const whole = await ifFound(client.get(PODS, refOf(pod), { signal }));
-    if (whole?.metadata.uid === uid && injectionNow(whole, settings, basis()).outcome === 'injected')
+    if (whole?.metadata.uid === uid && injectionNow(whole, settings, basis).outcome === 'injected')
       return 'missed';
     this.#cleared.set(key, uid);
     return undefined;

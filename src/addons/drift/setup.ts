@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import { classify } from '../../injection/webhook/classify.ts';
+import { classify, type DriftBasis } from '../../injection/webhook/classify.ts';
 import { controllerKey, isMarked, OF_CONTROLLER } from '../../injection/webhook/pod-cache.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject, keyOf } from '../../kube/api/object.ts';
@@ -25,22 +25,30 @@ const WORKERS = 2;
 /** Sets up the search for pods whose sidecar is missing or stale, and repair. */
 export function setUpDrift(
   manager: Pick<Manager, 'controller' | 'events' | 'leaderClient' | 'log' | 'registry'>,
-  core: Pick<Core, 'template' | 'namespaces' | 'pods' | 'decideOptions'>,
+  core: Pick<Core, 'template' | 'newPods' | 'namespaces' | 'pods' | 'decideOptions'>,
   { repair: mode, repairWindow: windowMs }: DriftOptions,
 ): void {
   const { leaderClient: client, events, log, registry } = manager;
-  const { template, namespaces, pods, decideOptions } = core;
+  const { template, newPods, namespaces, pods, decideOptions } = core;
   // Repair needs exactly one worker.
   const [work, repair] = [manager.controller('drift', WORKERS), manager.controller('repair')];
   const { lister } = pods;
   const namespaceSettings = (name: string) => namespaces.cached(name);
-  const basis = () => ({ options: decideOptions, state: template.templates.state });
+  const basis: DriftBasis = {
+    options: decideOptions,
+    templates: (pod, namespace) => newPods.forPod({ controllerUid: controllerOf(pod)?.uid }, namespace),
+  };
   const breaker = new RepairBreaker();
   const drift = new Drift({
     client,
     pods: lister,
     namespaceSettings,
     basis,
+    chosen() {
+      const { state, canary } = newPods.forPolicies();
+      const sets = [state, template.templates.state].map((each) => ('set' in each ? each.set : undefined));
+      return { sets, canary };
+    },
     onFinding({ kind, pod }) {
       // Stale pods are only counted by a gauge: each change of the template makes all pods stale.
       if (kind !== 'missed') return;
@@ -62,7 +70,7 @@ export function setUpDrift(
   const check = (pod: KubeObject) => {
     // A user may give an evicted pod an opt-in that its workload lacks: that must not stop the repair of others.
     if (hasSidecar(pod)) tell(pod, true);
-    else if (classify(pod, namespaceSettings(pod.metadata.namespace ?? ''), basis()) === 'without')
+    else if (classify(pod, namespaceSettings(pod.metadata.namespace ?? ''), basis) === 'without')
       tell(pod, undefined);
     work.queue.add(keyOf(pod));
   };
@@ -76,7 +84,7 @@ export function setUpDrift(
     drift.reset(keys);
     for (const key of keys) work.queue.add(key);
   };
-  template.onAdopted(() => again(drift.concerned()));
+  newPods.onChanged(() => again(drift.concerned()));
   namespaces.onChanged((name) => again(lister.list(name)));
   driftMetrics(registry, drift, breaker);
 
@@ -101,7 +109,7 @@ export function setUpDrift(
     podsOf: (controller) =>
       new Set(lister.byIndex(OF_CONTROLLER, controller).map(({ metadata }) => metadata.uid ?? '')),
     windowMs,
-    unhealthy: () => ('fault' in basis().state ? 'the operator has no valid template' : undefined),
+    unhealthy: () => ('fault' in template.templates.state ? 'the operator has no valid template' : undefined),
     events,
     onObstacle: logChanges(log),
     now: Date.now,

@@ -80,11 +80,11 @@ export function selectedNames(own: string | undefined, namespace: NamespaceSetti
 }
 
 /**
- * The names of the templates that one of two sets has, and the other has not or otherwise; undefined if the options differ,
- * which change what every pod gets.
+ * The names of the templates that one of two sets has, and the other has not or otherwise; undefined if there is only one, or
+ * if the options differ, which change what every pod gets.
  */
-export function changedTemplates(a: TemplateSet, b: TemplateSet): ReadonlySet<string> | undefined {
-  if (!sameJson({ ...a.options }, { ...b.options })) return undefined;
+export function changedTemplates(a?: TemplateSet, b?: TemplateSet): ReadonlySet<string> | undefined {
+  if (!a || !b || !sameJson({ ...a.options }, { ...b.options })) return undefined;
   const text = (template: Template | undefined) =>
     template && [template.hash, ...template.incompatibleShapes.map(({ shape }) => shape.name)].join();
   const names = new Set([...a.templates.keys(), ...b.templates.keys()]);

@@ -10,7 +10,10 @@ import { hasContainers, isCurrent, parseStatus } from '../status.ts';
 import { selectTemplates, type TemplateState } from '../template/template-set.ts';
 
 /** What pods are compared with. */
-export type DriftBasis = Pick<DecideInput, 'options' | 'state'>;
+export interface DriftBasis extends Pick<DecideInput, 'options'> {
+  /** The templates that a pod would get if it were created now. */
+  readonly templates: (pod: KubeObject, namespace: NamespaceSettings) => TemplateState;
+}
 
 /**
  * The state of a running pod: its sidecar comes from the current template (`current`) or another version (`stale`);
@@ -20,10 +23,10 @@ export type PodClass = 'current' | 'stale' | 'without' | 'maybe-missed';
 
 /** Classifies a pod by its metadata, the only part that the cache has. */
 export function classify(pod: KubeObject, namespace: NamespaceSettings, basis: DriftBasis): PodClass {
-  const { options, state } = basis;
+  const input = creationOf(pod, namespace, basis);
+  const { options, state } = input;
   // Without a valid template there is nothing to compare with.
   if ('fault' in state) return 'without';
-  const input = creationOf(pod, namespace, basis);
   const status = parseStatus(annotation(input.pod, options.keys.status));
   if (status) {
     const { templates, unknownTemplates } = selectTemplates(input.pod, namespace, options.keys, state);
@@ -41,8 +44,9 @@ export function injectionNow(pod: KubeObject, namespace: NamespaceSettings, basi
 
 /** The pod as if it were created now. Objects of the API are always JSON. */
 function creationOf(pod: KubeObject, namespace: NamespaceSettings, basis: DriftBasis): DecideInput {
-  const request = podCreation(pod.metadata.namespace ?? '');
-  return { request, ...namespace, ...basis, pod: pod as KubeObject & JsonObject };
+  const { options, templates } = basis;
+  const [request, state] = [podCreation(pod.metadata.namespace ?? ''), templates(pod, namespace)];
+  return { request, ...namespace, options, state, pod: pod as KubeObject & JsonObject };
 }
 
 /**

@@ -40,7 +40,7 @@ async function templateRollout(
   const { set, state } = target;
   return {
     promoted: promoted === target ? undefined : promoted.set,
-    isHalted: state === 'halted',
+    canary: state === 'canary' ? target.canary : undefined,
     text: `${CALLED_AS} rollout shows the rollout of template ${set.hash.slice(0, 12)} (${state}) to running pods`,
   };
 }

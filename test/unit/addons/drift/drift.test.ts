@@ -6,9 +6,11 @@ import { inject } from '../../../../src/injection/inject.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { podCreation } from '../../../../src/injection/podspec/admission-target.ts';
 import { formatStatus } from '../../../../src/injection/status.ts';
-import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
+import type { TemplateSet, TemplateState } from '../../../../src/injection/template/template-set.ts';
 import { classify, type DriftBasis } from '../../../../src/injection/webhook/classify.ts';
+import { newPodTemplates } from '../../../../src/injection/webhook/new-pod-templates.ts';
 import { POD_INDEXERS, podSummary } from '../../../../src/injection/webhook/pod-cache.ts';
+import type { TemplateSetup } from '../../../../src/injection/webhook/template-setup.ts';
 import { type KubeObject, keyOf, type ObjectKey } from '../../../../src/kube/api/object.ts';
 import type { Reconcile } from '../../../../src/kube/controller/controller.ts';
 import type { Manager } from '../../../../src/kube/manager/manager.ts';
@@ -38,39 +40,70 @@ test.each<[string, object, object, 0 | 1]>([
     },
     spec: { containers: [{ name: 'app' }], ...(uid === 'old' ? {} : spec) },
   });
-  const { signal } = new AbortController();
-  const controllers = new Map<string, Reconcile>();
-  const registry = new Registry();
-  const manager = {
-    leaderClient: {
-      get: async (_resource: unknown, { name = '' }) => whole(name, name === 'old' ? {} : metadata),
-      request: async () => undefined,
-    },
-    controller: (name: string) => ({
-      queue: { add: () => undefined },
-      reconcile: (reconcile: Reconcile) => controllers.set(name, reconcile),
-    }),
-    events: { event: () => undefined },
-    registry,
-    log: capturedLog().log,
-  } as unknown as Manager;
-  const core = {
-    template: {
-      templates: { state: { set: templateSet({ config: TEMPLATE }) } },
-      onAdopted: () => undefined,
-    },
-    namespaces: { cached: () => ({ namespaceLabels: {} }), onChanged: () => undefined },
-    pods,
-    decideOptions,
-  } as unknown as Core;
-  setUpDrift(manager, core, { repair: 'evict', repairWindow: 60_000 });
-  const reconcile = (name: string, key: string) => controllers.get(name)?.(key, signal);
+  const { reconcile, registry } = started(pods, (name) => whole(name, name === 'old' ? {} : metadata));
   pods.set(whole('old'));
   await reconcile('drift', 'plain/old');
   await reconcile('repair', 'plain/old');
   pods.set(whole('new', metadata));
   await reconcile('drift', `${{ namespace: 'plain', ...metadata }.namespace}/new`);
   expect(await registry.metrics()).toContain(`envoy_initializer_repair_stopped ${expected}\n`);
+});
+
+/** Drift and repair of these pods, of which a request gets what `whole` returns. */
+function started(pods: FakeInformer<KubeObject>, whole: (name: string) => KubeObject) {
+  const controllers = new Map<string, Reconcile>();
+  const registry = new Registry();
+  const queued: string[] = [];
+  const manager = {
+    leaderClient: {
+      get: async (_resource: unknown, { name = '' }) => whole(name),
+      request: async () => undefined,
+    },
+    controller: (name: string) => ({
+      queue: { add: (key: string) => name === 'drift' && queued.push(key) },
+      reconcile: (reconcile: Reconcile) => controllers.set(name, reconcile),
+    }),
+    events: { event: () => undefined },
+    registry,
+    log: capturedLog().log,
+  } as unknown as Manager;
+  const template = {
+    templates: { state: { set: templateSet({ config: TEMPLATE }) } },
+    onAdopted: () => undefined,
+  } as unknown as TemplateSetup;
+  const newPods = newPodTemplates(template);
+  const namespaces = { cached: () => ({ namespaceLabels: {} }), onChanged: () => undefined };
+  const core = { template, newPods, namespaces, pods, decideOptions } as unknown as Core;
+  setUpDrift(manager, core, { repair: 'evict', repairWindow: 60_000 });
+  const { signal } = new AbortController();
+  const reconcile = (name: string, key: string) => controllers.get(name)?.(key, signal);
+  return { reconcile, registry, newPods, queued };
+}
+
+test('a pod is judged by the templates that it would get now, which may be others than the newest', async () => {
+  const pods = new FakeInformer<KubeObject>(POD_INDEXERS);
+  const metadata = { namespace: 'plain', name: 'a', uid: 'a' };
+  const spec = { containers: [{ name: 'taken' }] };
+  const { reconcile, registry, newPods, queued } = started(pods, () => ({ metadata, ...{ spec } }));
+  const listeners: (() => void)[] = [];
+  let state: TemplateState = { set: templateSet({ config: TEMPLATE.replace('envoy', 'taken') }) };
+  newPods.chooseBy({
+    forPod: () => state,
+    forPolicies: () => ({ state, canary: undefined }),
+    forecast: () => undefined,
+    onChanged: (listener) => void listeners.push(listener),
+  });
+  pods.set({ metadata });
+  const judged = async () => {
+    for (const listener of listeners) listener();
+    const keys = queued.splice(0);
+    for (const key of keys) await reconcile('drift', key);
+    return { keys, missed: (await registry.metrics()).includes('kind="missed"} 1') };
+  };
+  expect(await judged()).toEqual({ keys: ['plain/a', 'plain/a'], missed: false });
+  expect(await judged()).toEqual({ keys: [], missed: false });
+  state = { set: templateSet({ config: TEMPLATE }) };
+  expect(await judged()).toEqual({ keys: ['plain/a'], missed: true });
 });
 
 const options = { keys, requireAnnotation: true, operatorNamespace: 'envoy-initializer' };
@@ -102,7 +135,7 @@ describe('Drift', () => {
   const reported: string[] = [];
   let namespaceLabels: Readonly<Record<string, string>>;
   let namespaceTemplates: string | undefined;
-  let basis: DriftBasis;
+  let set: TemplateSet;
   let drift: Drift;
 
   beforeEach(() => {
@@ -111,7 +144,7 @@ describe('Drift', () => {
     reported.length = 0;
     namespaceLabels = { [OPT_IN]: 'true' };
     namespaceTemplates = undefined;
-    basis = { options, state: { set: templates(DEMO_TEMPLATE) } };
+    set = templates(DEMO_TEMPLATE);
     drift = new Drift({
       client: {
         async get(resource, { namespace, name }) {
@@ -126,7 +159,8 @@ describe('Drift', () => {
         get: (key) => (pods.has(key) ? summary(pods.get(key) as KubeObject) : undefined),
       },
       namespaceSettings: () => ({ namespaceLabels, namespaceTemplates }),
-      basis: () => basis,
+      basis: { options, templates: () => ({ set }) },
+      chosen: () => ({ sets: [set], canary: undefined }),
       onFinding: ({ kind, pod: found }: Finding) => reported.push(`${kind} ${found.metadata.name}`),
     });
   });
@@ -145,7 +179,7 @@ describe('Drift', () => {
 
   test('Drift finds a stale pod after the template has changed', async () => {
     await look(injected(pod('a'), templates(DEMO_TEMPLATE)));
-    basis = { options, state: { set: templates(DEMO_TEMPLATE.replace('concurrency 4', 'concurrency 2')) } };
+    set = templates(DEMO_TEMPLATE.replace('concurrency 4', 'concurrency 2'));
     expect(await look()).toEqual(['stale a']);
   });
 
@@ -194,11 +228,13 @@ function setUp() {
     namespaceLabels: {},
     ...SETTINGS[namespace as keyof typeof SETTINGS],
   });
+  const basis: DriftBasis = { options: decideOptions, templates: () => ({ set }) };
   const drift = new Drift({
     client: { get: () => Promise.reject(new Error('no request is expected')) },
     pods: pods.lister,
     namespaceSettings,
-    basis: () => ({ options: decideOptions, state: { set } }),
+    basis,
+    chosen: () => ({ sets: [set], canary: undefined }),
     onFinding: () => undefined,
   });
   for (const namespace of ['plain', 'special']) {
@@ -221,13 +257,12 @@ function setUp() {
   }
   const classes = () =>
     new Map(
-      pods.lister.list().map((pod) => [
-        `${pod.metadata.namespace}/${pod.metadata.name}`,
-        classify(pod, namespaceSettings(pod.metadata.namespace ?? ''), {
-          options: decideOptions,
-          state: { set },
-        }),
-      ]),
+      pods.lister
+        .list()
+        .map((pod) => [
+          `${pod.metadata.namespace}/${pod.metadata.name}`,
+          classify(pod, namespaceSettings(pod.metadata.namespace ?? ''), basis),
+        ]),
     );
   /** The keys of pods that these templates concern, and those whose class they change. */
   const change = (to: TemplateSet) => {
