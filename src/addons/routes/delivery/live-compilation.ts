@@ -4,7 +4,7 @@ import { sleep } from '../../../kube/util/waits.ts';
 import type { Clock } from '../../../kube/workqueue/clock.ts';
 import { type Compilation, compileSteps } from '../compile/compile.ts';
 import type { ReferenceGrant } from '../compile/grants.ts';
-import { type Route, routeKey, type Service } from '../compile/route.ts';
+import type { Route, Service } from '../compile/route.ts';
 import type { Progress } from './progress.ts';
 
 export interface LiveCompilationOptions {
@@ -53,10 +53,9 @@ export class LiveCompilation {
 
   *#steps(): Generator<void, Compilation> {
     const { routes, services, grants, progress, namespaces } = this.#options;
-    const list = routes.list();
-    const compilation = yield* compileSteps({ routes: list, services, grants: grants.list() });
+    const compilation = yield* compileSteps({ routes: routes.list(), services, grants: grants.list() });
     yield* compilation.prepare(namespaces());
-    progress.compiled(list.map((route) => [routeKey(route), route]));
+    progress.compiled(compilation.routes);
     return compilation;
   }
 }

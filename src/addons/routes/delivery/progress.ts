@@ -2,7 +2,6 @@ import type { ObjectKey } from '../../../kube/api/object.ts';
 import type { Compilation } from '../compile/compile.ts';
 import { leftOutText } from '../compile/left-out.ts';
 import { isAmong } from '../compile/port-table.ts';
-import type { Route } from '../compile/route.ts';
 import type { Obstacle, Programmed } from '../compile/status.ts';
 
 /** How many sidecars run each version; those that never answered are not in it. */
@@ -51,14 +50,15 @@ export class Progress {
   #counts: Counts | undefined;
   #hasChanged = false;
 
-  /** Notes a new compilation of these routes. */
-  compiled(routes: Iterable<readonly [ObjectKey, Route]>): void {
+  /** Notes a new compilation. A route also changes with what it refers to: a Service or a grant that was missing. */
+  compiled(routes: Compilation['routes']): void {
     this.#sequence += 1;
     this.recount();
     const left = new Set(this.#changed.keys());
-    for (const [key, { metadata }] of routes) {
+    for (const [key, { object, attachments, faults }] of routes) {
       left.delete(key);
-      const id = `${metadata.uid} ${metadata.generation}`;
+      const { uid, generation } = object.metadata;
+      const id = JSON.stringify([uid, generation, attachments, faults]);
       if (this.#changed.get(key)?.id !== id) this.#changed.set(key, { id, at: this.#sequence });
     }
     for (const key of left) this.#changed.delete(key);

@@ -3,7 +3,6 @@ import { compileRoutes } from '../../../../../src/addons/routes/compile/compile.
 import type { HTTPRoute } from '../../../../../src/addons/routes/compile/route.ts';
 import type { Obstacle } from '../../../../../src/addons/routes/compile/status.ts';
 import { type Fleet, Progress } from '../../../../../src/addons/routes/delivery/progress.ts';
-import { keyOf } from '../../../../../src/kube/api/object.ts';
 import { routeFor, serviceAt, servicesOf } from '../../../../support/routing/routes.ts';
 
 const services = servicesOf([serviceAt('shop/echo', '10.96.0.7'), serviceAt('office/desk', '10.96.1.1')]);
@@ -23,9 +22,10 @@ function setUp() {
   const [progress, running] = [new Progress(), new Map<string, string>()];
   const obstacles = new Map<string, Obstacle>();
   let compilation = compileRoutes({ routes: [], services });
-  const compile = (...routes: readonly HTTPRoute[]) => {
-    compilation = compileRoutes({ routes, services });
-    progress.compiled(routes.map((route) => [keyOf(route), route]));
+  const compile = (...routes: readonly HTTPRoute[]) => compileWith(services, ...routes);
+  const compileWith = (known: typeof services, ...routes: readonly HTTPRoute[]) => {
+    compilation = compileRoutes({ routes, services: known });
+    progress.compiled(compilation.routes);
     return compilation;
   };
   const run = (namespace: string, version: string) => {
@@ -43,7 +43,7 @@ function setUp() {
     obstacles,
   };
   const of = (key: string) => progress.of(key, compilation, fleet);
-  return { progress, compile, run, take, of, obstacles, served };
+  return { progress, compile, compileWith, run, take, of, obstacles, served };
 }
 
 test('a sidecar counts for a route once it runs a file with it', () => {
@@ -74,6 +74,17 @@ test('the change of one route changes the numbers of no other', () => {
   ]);
   compile(at(routeFor('shop/one', 'shop/echo', rule('/3')), 2));
   expect(of('shop/one')).toEqual({ sidecars: 0, of: 2 });
+});
+
+test('a route is new to sidecars when the Service that it names appears', () => {
+  const { compile, compileWith, take, of } = setUp();
+  const early = at(routeFor('shop/early', 'shop/echo', rule('/1')), 1);
+  compileWith(servicesOf([]), early);
+  of('shop/early');
+  take('shop');
+  take('office');
+  compile(early);
+  expect(of('shop/early')).toEqual({ sidecars: 0, of: 2 });
 });
 
 test('sidecars in namespaces where a route does not hold do not count for it', () => {
