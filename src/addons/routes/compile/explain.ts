@@ -166,11 +166,11 @@ function portProblems(
 function unreachable(key: ObjectKey, { entries }: RoutedPort): readonly RouteProblem[] {
   const first = new Map<string, Entry>();
   return entries.flatMap((entry) => {
-    const text = matchText(entry.match);
-    const earlier = first.get(text);
-    if (earlier === undefined) first.set(text, entry);
+    const match = JSON.stringify(entry.match);
+    const earlier = first.get(match);
+    if (earlier === undefined) first.set(match, entry);
     if (earlier === undefined || entry.route !== key) return [];
-    const message = `rules[${entry.rule}] gets no request with ${text}: ${entryName(earlier)} has the same match and comes first`;
+    const message = `rules[${entry.rule}] gets no request with ${matchText(entry.match)}: ${entryName(earlier)} has the same match and comes first`;
     return [{ reason: 'RuleNeverMatches', message }];
   });
 }

@@ -71,6 +71,11 @@ test.each<readonly [string, HTTPRoute, readonly string[]]>([
       'RuleNeverMatches: rules[1] gets no request with path below "/a": shop/r rules[0] has the same match and comes first',
     ],
   ],
+  [
+    'matches that differ late',
+    route(['a', 'b'].map((end) => ({ matches: prefix(`/${'x'.repeat(70)}${end}`), backendRefs }))),
+    [],
+  ],
 ])('the problems of a route say what is wrong with %s', (_, object, problems) => {
   expect(problemsOf(object)).toEqual(problems);
 });
