@@ -88,7 +88,8 @@ export async function run(
       }
       for (const { pod, why } of silent) terminal.err(`no answer from pod ${pod}: ${why}\n`);
       if (options.watch === undefined) return silent.length > 0 ? 1 : 0;
-      before = readings;
+      // One that gave no answer this time is compared with its last.
+      before = new Map([...before, ...readings]);
       await sleep(systemClock, 1000 * (options.watch === true ? SECONDS : options.watch));
     }
   });

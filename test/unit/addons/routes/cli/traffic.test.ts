@@ -146,6 +146,23 @@ describe('traffic', () => {
     expect(code).toBe(silent.length);
   });
 
+  test('traffic --watch compares a client that missed an interval with its last answer', async () => {
+    const portFor = api.portFor;
+    let asked = 0;
+    api.portFor = (path, port) => (path.includes('/client/') && ++asked === 2 ? 1 : portFor('', port));
+    const shown: unknown[] = [];
+    const end = new Error('two intervals were shown');
+    const terminal = new MemoryTerminal();
+    terminal.out = (text) => {
+      shown.push(JSON.parse(text).rows);
+      if (shown.length === 2) throw end;
+    };
+    const argv = ['traffic', '--watch', '1', '-o', 'json', '--kubeconfig', join(directory, 'config')];
+    await runCli(['node', 'envoy-initializer', ...argv], terminal).catch((error) => expect(error).toBe(end));
+    api.portFor = portFor;
+    expect(shown).toEqual([[], []]);
+  });
+
   test('traffic does not wait for a client that takes the question and does not answer', async () => {
     const { stdout, stderr, code } = await traffic('pod/mute', '-o', 'json');
     expect(JSON.parse(stdout)).toEqual({ rows: [], silent: [{ pod: 'shop/mute', why: expect.any(String) }] });
