@@ -167,9 +167,12 @@ function queueOnEvents({ caches, changes, sidecars, work }: Delivery): void {
     if (isSame) work.statuses.queue.add(routeKey(route));
     else changes.mark();
   };
-  for (const routes of caches.routeInformers) {
-    routes.addEventHandler({ onAdd: mark, onUpdate: onRoute, onDelete: mark });
-  }
+  const onDelete = (route: Route) => {
+    work.statuses.queue.add(routeKey(route));
+    changes.mark();
+  };
+  for (const routes of caches.routeInformers)
+    routes.addEventHandler({ onAdd: mark, onUpdate: onRoute, onDelete });
   const onMap = ({ metadata: { namespace = '' } }: KubeObject) => work.files.queue.add(namespace);
   caches.maps.addEventHandler({ onAdd: onMap, onUpdate: (_, map) => onMap(map), onDelete: onMap });
   const queueMissingFile = ({ metadata: { namespace } }: KubeObject) => {
