@@ -30,8 +30,11 @@ export function setUpPolicies(manager: Manager, core: PolicyCore, options: Polic
   const reconcile = policyReconcile(manager, core, options, live, (count) => policies.set(count));
   work.reconcile((_, signal) => reconcile(signal), {
     keys: () => [KEY],
-    // Waits until the API server serves policies.
-    after: (signal) => waitForSync(informers, signal),
+    // Waits until the API server serves policies, and all that they are made of is known.
+    async after(signal) {
+      await waitForSync(informers, signal);
+      await namespaces.untilUnseen(signal);
+    },
     ended: () => policies.set(0),
   });
 }

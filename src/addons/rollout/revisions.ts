@@ -75,12 +75,16 @@ export function setUpRevisions(
     waiting: () => regardingOf(CONFIG_MAPS, history.source()),
   });
   manager.everyReplica('revision-proof', (signal) => proofs.prove(signal), { after, ...PROOFS });
-  manager.addReadyz('revisions', () => {
+  const unknown = () => {
     const isKnown = !history.adopted()?.rollout || (objects.hasSynced() && configMaps.hasSynced());
     return isKnown ? undefined : 'revisions of the template not synced';
-  });
+  };
+  manager.addReadyz('revisions', unknown);
   /** The templates outside of the canary; the canary is undefined while there is none. */
   function forPolicies() {
+    const fault = unknown();
+    // Pods must not get a template that nobody has promoted.
+    if (fault !== undefined) return { state: { fault }, canary: undefined };
     const revisions = history.current();
     if (revisions === undefined || revisions.promoted === revisions.target)
       return { state: template.templates.state, canary: undefined };

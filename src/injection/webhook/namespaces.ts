@@ -1,8 +1,10 @@
 import { HttpError } from '../../kube/admission/http-error.ts';
 import { COPIED_CONFIG_MAPS, LIMIT_RANGES, NAMESPACES } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
+import { waitForSync } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { rateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
+import { sleep } from '../../kube/util/waits.ts';
 import { defined, sameJson } from '../../util/json.ts';
 import { ENVOY_CONFIG_MAP } from '../envoy/files.ts';
 import type { Keys } from '../keys.ts';
@@ -15,6 +17,8 @@ import type { NamespaceSettingsOf } from './inject-handler.ts';
 const KNOWN = { ratePerSecond: 50, burst: 100 };
 /** Requests for unknown names, which any client can invent. They do not use up the budget above. */
 const UNKNOWN = { ratePerSecond: 10, burst: 20 };
+/** How long LimitRanges are waited for, which an older role does not let it read. */
+const LIMITS_MS = 30_000;
 
 /**
  * Returns the settings of namespaces from one informer, and the version of the API server; starts nothing. `own` is the
@@ -78,6 +82,12 @@ export function setUpNamespaces(
       // The cache keeps equal data once.
       const envoyFiles = [...new Set(envoy.lister.list().flatMap(({ data }) => (data ? [data] : [])))];
       return { envoyFiles, limitRanges };
+    },
+    /** Resolves when `unseen` is whole, or without LimitRanges after half a minute. Ends when the signal aborts. */
+    async untilUnseen(signal: AbortSignal): Promise<void> {
+      await waitForSync([envoy], signal);
+      const limit = sleep(clock, LIMITS_MS, signal).catch(() => undefined);
+      await Promise.race([waitForSync([limits], signal), limit]);
     },
     /** Calls the listener after a change of `unseen`. */
     onUnseen(listener: () => void): void {

@@ -138,8 +138,12 @@ test('isSpec does not accept additions of others', () => {
   expect(isSpec({ policyName: 'a', paramRef: {} }, { policyName: 'a' })).toBe(false);
 });
 
-/** Policies whose API server answers the question about them so, and begins lists that do not end. */
-function policiesOf(discovery: () => unknown) {
+/** Policies whose API server answers the question about them so, and, unless it does more, begins lists that do not end. */
+function policiesOf(
+  discovery: () => unknown,
+  more = {},
+  { state = { fault: 'not read yet' } as TemplateState, untilUnseen = async () => {} } = {},
+) {
   const { log } = capturedLog();
   const clock = new FakeClock();
   const requests: string[] = [];
@@ -154,12 +158,13 @@ function policiesOf(discovery: () => unknown) {
       await once(signal, 'abort');
       throw signal.reason;
     },
+    ...more,
   } as unknown as KubeClient;
   const manager = testManager({ client, clock, log });
   const core = coreOf({
-    newPods: { forPolicies: () => ({ state: { fault: 'not read yet' }, canary: undefined }), onChanged() {} },
+    newPods: { forPolicies: () => ({ state, canary: undefined }), onChanged() {} },
     serverMinor: { current: () => undefined, onChanged() {} },
-    namespaces: { unseen: () => ({}), onUnseen() {} },
+    namespaces: { unseen: () => ({}), onUnseen() {}, untilUnseen },
   });
   setUpPolicies(manager, core, { initializerName: 'envoy.initializer.kubernetes.io', policy: 'auto' });
   const kept = async () =>
@@ -186,4 +191,28 @@ test('the controller of policies asks an API server that knows policies after an
   expect(lists).toEqual(['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings']);
   await end();
   expect(clock.pendingTimers).toBe(0);
+});
+
+test('the controller of policies writes none before all that they are made of is known', async () => {
+  const { promise: isWhole, resolve } = Promise.withResolvers<void>();
+  const applied: string[] = [];
+  const server = {
+    list: async () => ({ items: [], resourceVersion: '1' }),
+    async *watch(_: unknown, { signal }: { signal: AbortSignal }) {
+      yield* await once(signal, 'abort').then(() => []);
+    },
+    get: async () => ({ metadata: { name: 'envoy-initializer', uid: 'u' } }),
+    async apply(_: unknown, { name }: { name: string }, object: object) {
+      applied.push(name);
+      return object;
+    },
+  };
+  const discovery = { resources: [{ name: 'mutatingadmissionpolicies' }] };
+  const { end, clock } = policiesOf(() => discovery, server, { state: GOOD, untilUnseen: () => isWhole });
+  await clock.advanceAsync(0);
+  expect(applied).toEqual([]);
+  resolve();
+  await clock.advanceAsync(0);
+  expect(applied).toHaveLength(4);
+  await end();
 });
