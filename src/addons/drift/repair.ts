@@ -1,4 +1,4 @@
-import { controllerKey } from '../../injection/webhook/pod-cache.ts';
+import { type CachedPod, controllerKey } from '../../injection/webhook/pod-cache.ts';
 import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { evict } from '../../kube/client/evict.ts';
@@ -16,8 +16,7 @@ export interface RepairOptions {
   readonly breaker: RepairBreaker;
   /** The pod of the key if it is missed. */
   readonly missed: (key: ObjectKey) => KubeObject | undefined;
-  /** UIDs of a controller's pods. */
-  readonly podsOf: (controller: string) => ReadonlySet<string>;
+  readonly podsOf: (controller: string) => readonly CachedPod[];
   readonly windowMs: number;
   /** Why this process cannot inject; undefined if it can. */
   readonly unhealthy: () => string | undefined;
@@ -41,14 +40,20 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     breaker.giveUp(now() - REPLACEMENT_MS);
     const why = spared(pod, windowMs, breaker.busy, now());
     if (why !== undefined) return why === 'workload-busy' ? { requeueAfterMs: BUSY_RETRY_MS } : {};
+    const controller = controllerKey(pod);
+    const siblings = podsOf(controller);
+    const { creationTimestamp: since = '' } = pod.metadata;
+    // A younger one is perhaps the last replacement, and no further pod should be down with it.
+    const isStarting = ({ isReady, metadata }: CachedPod) =>
+      !(isReady || metadata.deletionTimestamp || missed(keyOf({ metadata }))) &&
+      (metadata.creationTimestamp ?? '') >= since;
+    if (siblings.some(isStarting)) return { requeueAfterMs: BUSY_RETRY_MS };
     const obstacle = unhealthy() ?? breaker.stopped;
     onObstacle(obstacle);
     if (unhealthy() !== undefined || !breaker.mayEvict(now())) {
       return { requeueAfterMs: obstacle === undefined ? BUSY_RETRY_MS : STOPPED_RETRY_MS };
     }
-    const controller = controllerKey(pod);
-    const siblings = podsOf(controller);
-    breaker.evicting(controller, siblings, now());
+    breaker.evicting(controller, new Set(siblings.map(({ metadata }) => metadata.uid ?? '')), now());
     let outcome: Awaited<ReturnType<typeof evict>> | undefined;
     try {
       outcome = await evict(client, pod, { signal });

@@ -106,8 +106,7 @@ export function setUpDrift(
     client,
     breaker,
     missed: (key) => drift.missed(key),
-    podsOf: (controller) =>
-      new Set(lister.byIndex(OF_CONTROLLER, controller).map(({ metadata }) => metadata.uid ?? '')),
+    podsOf: (controller) => lister.byIndex(OF_CONTROLLER, controller),
     windowMs,
     unhealthy: () => ('fault' in template.templates.state ? 'the operator has no valid template' : undefined),
     events,

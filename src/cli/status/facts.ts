@@ -1,3 +1,4 @@
+import { isReady } from '../../injection/podspec/pod.ts';
 import { parseTemplateConfigMap } from '../../injection/template/template-set.ts';
 import { ApiError, ifFound, ifReadable, isForbidden, TransportError } from '../../kube/api/api-error.ts';
 import { CONFIG_MAPS, LIVE_PODS, PODS, WEBHOOK_CONFIGURATIONS } from '../../kube/api/core-resources.ts';
@@ -76,15 +77,12 @@ async function readReplicas(client: KubeClient, namespace: string) {
   return pods.flatMap((pod) => {
     const [metadata, status] = [own(pod, 'metadata'), own(pod, 'status')];
     if (own(metadata, 'deletionTimestamp') !== undefined) return [];
-    const ready = ownObjects(status, 'conditions').some(
-      (condition) => own(condition, 'type') === 'Ready' && own(condition, 'status') === 'True',
-    );
     const reasons = ownObjects(status, 'containerStatuses').flatMap(
       (container) => ownString(own(own(container, 'state'), 'waiting'), 'reason') ?? [],
     );
     /** Why its container does not run, such as ImagePullBackOff, or its phase. */
     const trouble = reasons[0] ?? ownString(status, 'phase') ?? '';
-    return [{ name: ownString(metadata, 'name') ?? '', ready, trouble }];
+    return [{ name: ownString(metadata, 'name') ?? '', ready: isReady(pod), trouble }];
   });
 }
 

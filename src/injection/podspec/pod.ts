@@ -27,6 +27,12 @@ export function annotation(pod: Pod, key: string): string | undefined {
   return ownString(own(own(pod, 'metadata'), 'annotations'), key);
 }
 
+/** Whether the status of the pod says that it is Ready. */
+export function isReady(pod: unknown): boolean {
+  const conditions = ownObjects(own(pod, 'status'), 'conditions');
+  return conditions.some((each) => own(each, 'type') === 'Ready' && own(each, 'status') === 'True');
+}
+
 export function specField(pod: Pod, key: string): JsonValue | undefined {
   return own(own(pod, 'spec'), key);
 }

@@ -6,12 +6,14 @@ import type { Manager } from '../../kube/manager/manager.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { type Keys, ROLLOUT_ANNOTATION } from '../keys.ts';
+import { isReady } from '../podspec/pod.ts';
 import { sidecarFailure } from '../sidecar-failure.ts';
 
 /** A pod as the cache has it. */
 export interface CachedPod extends KubeObject {
   /** How its sidecar has ended, if with an error. */
   readonly failure?: string;
+  readonly isReady?: boolean;
 }
 
 /** The index of the pod cache by {@link controllerKey}. */
@@ -45,7 +47,8 @@ export function podSummary(keys: Keys): (pod: KubeObject) => CachedPod {
     const owner = controllerOf(pod);
     const labels = picked(pod.metadata.labels, kept);
     const annotations = picked(pod.metadata.annotations, kept);
-    const failure = sidecarFailure(pod as KubeObject & JsonObject, keys);
+    const whole = pod as KubeObject & JsonObject;
+    const failure = sidecarFailure(whole, keys);
     return {
       metadata: {
         ...{ name, namespace: shared.of(namespace), uid, resourceVersion },
@@ -56,6 +59,7 @@ export function podSummary(keys: Keys): (pod: KubeObject) => CachedPod {
         ...(owner && { ownerReferences: shared.of([owner]) }),
       },
       ...(failure !== undefined && { failure }),
+      ...(isReady(whole) && { isReady: true }),
     };
   };
 }

@@ -1,3 +1,4 @@
+import { isReady } from '../../injection/podspec/pod.ts';
 import { PODS } from '../../kube/api/core-resources.ts';
 import { identityOf, type KubeObject, type ObjectKey } from '../../kube/api/object.ts';
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
@@ -106,7 +107,7 @@ function networkPod(value: unknown, access: NetworkAccess): NetworkPod {
     ...(unattached.length > 0 && { unattached }),
     attachedTo,
     labels: keptLabels(labels),
-    isReady: ownObjects(status, 'conditions').some((each) => each.type === 'Ready' && each.status === 'True'),
+    isReady: isReady(value),
     ...(hostname !== undefined && { hostname }),
     selected: multus.filter(({ ips }) => ips.length > 0),
     lacks: isGated ? [] : [...new Set(lacks.map(({ network }) => network))],

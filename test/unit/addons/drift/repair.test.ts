@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { RepairBreaker, repairReconcile, spared } from '../../../../src/addons/drift/repair.ts';
+import type { CachedPod } from '../../../../src/injection/webhook/pod-cache.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
@@ -102,12 +103,15 @@ describe('repairReconcile', () => {
   let breaker: RepairBreaker;
   const candidate = pod({ namespace: 'default', uid: 'old' });
   /** Repairs the pod, with this answer to the eviction. */
-  const repair = (request: (...call: readonly unknown[]) => Promise<never>) =>
+  const repair = (
+    request: (...call: readonly unknown[]) => Promise<never>,
+    siblings: readonly CachedPod[] = [],
+  ) =>
     repairReconcile({
       client: { request },
       breaker,
-      missed: () => candidate,
-      podsOf: () => new Set(['old']),
+      missed: (key) => (key === 'default/web-1' ? candidate : undefined),
+      podsOf: () => [candidate, ...siblings],
       windowMs: rules.windowMs,
       unhealthy: () => undefined,
       events: { event: () => undefined },
@@ -130,6 +134,20 @@ describe('repairReconcile', () => {
       expect(breaker.stopped !== undefined).toBe(!injected);
     },
   );
+
+  const younger = { name: 'web-2', creationTimestamp: '2026-01-01T11:59:30Z' };
+  test.each<[string, CachedPod, number]>([
+    ['that is not Ready', pod(younger), 0],
+    ['of the same second', pod({ name: 'web-2' }), 0],
+    ['that is Ready', { ...pod(younger), isReady: true }, 1],
+    ['that goes', pod({ ...younger, deletionTimestamp: '2026-01-01T11:59:40Z' }), 1],
+    ['that is older', pod({ name: 'web-0', creationTimestamp: '2026-01-01T11:58:00Z' }), 1],
+  ])('repairReconcile with a replacement %s', async (_, sibling, evictions) => {
+    const request = jest.fn(async () => undefined as never);
+    const siblings = [{ ...sibling, metadata: { ...sibling.metadata, namespace: 'default' } }];
+    expect(await repair(request, siblings)).toEqual(evictions === 0 ? { requeueAfterMs: 2000 } : {});
+    expect(request).toHaveBeenCalledTimes(evictions);
+  });
 
   test('repairReconcile evicts the pod itself, and no other one of its name', async () => {
     const calls: unknown[] = [];
