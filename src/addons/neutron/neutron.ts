@@ -76,12 +76,11 @@ export class NeutronProvider implements Provider {
 
   async usage(network: Network, signal: AbortSignal): Promise<Usage | undefined> {
     const found = await this.#known(network, signal);
-    if (!this.#store.hasListed()) return undefined;
-    const { allocated, total } = addressUse(found);
-    if (!this.attachesPods) return { pods: [], allocated };
+    const counts = this.#store.hasListed() ? addressUse(found) : undefined;
+    if (!this.attachesPods) return counts && { pods: [], allocated: counts.allocated };
     const { usageOf, ports } = this.#options;
     const refusal = ports.refusalOn(network);
-    return { ...usageOf(network), allocated, total, ...(refusal !== undefined && { refusal }) };
+    return { ...usageOf(network), ...counts, ...(refusal !== undefined && { refusal }) };
   }
 
   async ensure(network: Network, shape: Subnet, signal: AbortSignal): Promise<Ensured> {

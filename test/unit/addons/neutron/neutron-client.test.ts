@@ -4,6 +4,8 @@ import { NeutronProvider } from '../../../../src/addons/neutron/neutron.ts';
 import { OpenStackError } from '../../../../src/addons/neutron/openstack/error.ts';
 import type { NetworkRequest, OpenStackSession } from '../../../../src/addons/neutron/openstack/session.ts';
 import { NEUTRON_NETWORKS } from '../../../../src/addons/neutron/resources.ts';
+import { NeutronStore } from '../../../../src/addons/neutron/store.ts';
+import { systemClock } from '../../../../src/kube/workqueue/clock.ts';
 import { conditionOf } from '../../../../src/networks/api/conditions.ts';
 import type { JsonValue } from '../../../../src/util/json.ts';
 import { NetworkModel } from '../../../support/network/network-model.ts';
@@ -37,6 +39,17 @@ test('a range with host bits, which only a status from elsewhere has, is not sen
   const network = { metadata: { name: 'a', uid: 'u' }, spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' } };
   const shape = { cidr: '10.0.0.5/24', gateway: '10.0.0.1' };
   await expect(provider.ensure(network, shape, signal)).rejects.toThrow(/canonical form, got 10\.0\.0\.5/);
+});
+
+test('the pods on a network count also before Neutron has answered', async () => {
+  const away = async () => Promise.reject(new OpenStackError(503, '', 'away'));
+  const api = () => ({ list: away }) as never;
+  const provider = new NeutronProvider({
+    ...{ ...WITHOUT_PODS, api, store: new NeutronStore({ api, clock: systemClock }) },
+    ...{ clusterId: away, attachesPods: true, usageOf: () => ({ pods: ['default/web'] }) },
+  });
+  const network = { metadata: { name: 'a', uid: 'u' }, spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' } };
+  expect(await provider.usage(network, signal)).toEqual({ pods: ['default/web'] });
 });
 
 test('a list of Neutron is read by page after the last ID, and not by link', async () => {
