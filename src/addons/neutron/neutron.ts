@@ -156,6 +156,7 @@ export class NeutronProvider implements Provider {
       });
       found = created ? [created] : await this.#store.read(owner, signal);
     }
+    if (isInUse(refusal)) return notReady('InUse', refusal.message);
     const why = `still differs from the spec after ${MAX_ROUNDS} attempts`;
     throw new Error(`the network of ${owner.key} in Neutron ${why}`, { cause: refusal });
   }

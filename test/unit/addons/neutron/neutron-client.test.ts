@@ -185,6 +185,19 @@ test('ports in Neutron hold their subnet and their network, and are named', asyn
   expect([model.real(), model.network]).toEqual([[], undefined]);
 });
 
+test('a gateway that a router has stays until Neutron lets it change, and the status names the port', async () => {
+  await created();
+  const { neutron } = model;
+  const refusal = new OpenStackError(409, 'GatewayIpInUse', '10.20.0.1 is in use by port b');
+  neutron.through = async (call) => {
+    if (neutron.calls.at(-1) === 'update subnet') throw refusal;
+    return call();
+  };
+  model.edit({ gateway: '10.20.0.9' });
+  await settled();
+  expect(ready()).toMatchObject({ status: 'False', reason: 'InUse', message: refusal.message });
+});
+
 test('what others change or take away in Neutron is set right', async () => {
   await created();
   const { networks, subnets } = model.neutron;
