@@ -6,8 +6,8 @@ import type { Actuator, Outcome } from './actuator.ts';
 import type { RolloutEvents } from './events.ts';
 import type { PodMemory } from './memory.ts';
 import type { RolloutMetrics } from './metrics.ts';
-import type { ObservedPod } from './observe.ts';
-import type { Action, RolloutPod } from './plan/pod.ts';
+import type { Observed, ObservedPod } from './observe.ts';
+import { type Action, namespaceOf, type RolloutPod } from './plan/pod.ts';
 import type { Revisions } from './plan/revision.ts';
 import { type Step, step } from './plan/step.ts';
 import type { RevisionHistory } from './revision-history.ts';
@@ -127,10 +127,8 @@ function podsOf(
   { target, promoted }: Revisions,
 ): readonly RolloutPod[] {
   const { hash } = (target.state === 'halted' ? promoted : target).set;
-  const seen = pods.list().flatMap((pod) => {
-    const observed = memory.newest(pod);
-    if (!observed) return [];
-    const { namespace = '' } = pod.metadata;
+  const see = (observed: Observed): RolloutPod => {
+    const namespace = namespaceOf(observed.key);
     const config = configIn(namespace);
     return {
       ...observed,
@@ -138,7 +136,11 @@ function podsOf(
       isConfigStale: config !== undefined && isOlder(observed.config, config),
       ...memory.recall(observed, hash, now()),
     };
-  });
+  };
+  const seen = pods
+    .list()
+    .flatMap((pod) => memory.newest(pod) ?? [])
+    .map(see);
   memory.recalledAll(now());
-  return seen;
+  return [...seen, ...memory.gone(now()).map(see)];
 }

@@ -6,13 +6,14 @@ import { workloadKey } from './plan/pod.ts';
 /** After which time a refused pod is tried again: rights, policies and the pod itself change. */
 const [FIRST_RETRY_MS, LAST_RETRY_MS] = [60_000, 3_600_000];
 
-const JUST_GONE = 'another pod of its workload was just removed';
-
 /** A pod that is asked about again later than this may have been free meanwhile. */
 const SAME_BLOCK_MS = 60_000;
 
-/** What was evicted before this time has been replaced, or never will be. */
-const REPLACED_MS = 10 * 60_000;
+/** What was evicted before this time has been replaced, or never will be; and what others have removed. */
+const [REPLACED_MS, OTHERS_REPLACED_MS] = [60 * 60_000, 5_000];
+
+/** The clocks of the operator and the API server may differ by so much. */
+const CLOCKS_MS = 10_000;
 
 /** Of a pod about which nothing is known. */
 const NOTHING: FoundOut = {
@@ -34,10 +35,17 @@ interface Memo {
   /** For templates with this hash. */
   verdict: { readonly hash: string; readonly is: PodVerdict; readonly refusals: number } | undefined;
   blocked: RolloutPod['blocked'];
-  /** Until when it waits for another pod of its workload. */
-  goneUntil: number;
   /** Until when not to end its drain, because that was denied. */
   deniedUntil: number;
+}
+
+/** A pod whose replacement has not been seen. */
+interface Missing {
+  readonly workload: string;
+  readonly evictedAt: number | undefined;
+  readonly until: number;
+  /** Its last state, once it has gone. */
+  readonly last?: Observed;
 }
 
 /**
@@ -48,8 +56,8 @@ export class PodMemory {
   readonly #memos = new Map<string, Memo>();
   /** When pods were changed: by this leader, or by their own account when its term began. */
   readonly #changed = new Map<string, number>();
-  /** When pods of a workload were evicted whose replacements have not been seen. */
-  readonly #evicted = new Map<string, number[]>();
+  /** By UID. */
+  readonly #missing = new Map<string, Missing>();
   readonly #replacements = new Set<string>();
   readonly #drained = new Set<string>();
   /** When the term began: when all pods were recalled once. */
@@ -70,9 +78,25 @@ export class PodMemory {
   }
 
   evicted(pod: Pick<RolloutPod, 'key' | 'owner' | 'uid'>, now: number): void {
-    const workload = workloadKey(pod);
-    const earlier = (this.#evicted.get(workload) ?? []).filter((at) => at > now - REPLACED_MS);
-    this.#evicted.set(workload, [...earlier, now]);
+    this.#missing.set(pod.uid, { workload: workloadKey(pod), evictedAt: now, until: now + REPLACED_MS });
+  }
+
+  /** A pod has gone. Until its replacement is there, no other pod shows that one is missing. */
+  removed(pod: Observed, now: number): void {
+    if (this.#began === undefined) return;
+    const known = this.#missing.get(pod.uid);
+    // What was going when the term began may have been replaced before.
+    const isOurs = known?.evictedAt !== undefined && known.evictedAt > this.#began;
+    const foreign = { workload: workloadKey(pod), evictedAt: undefined, until: now + OTHERS_REPLACED_MS };
+    const last = { ...pod, isGoing: true, isDraining: false };
+    this.#missing.set(pod.uid, { ...(isOurs ? known : foreign), last });
+  }
+
+  /** The pods that have gone and are missed. */
+  gone(now: number): readonly Observed[] {
+    for (const [uid, { evictedAt = 0, until }] of this.#missing)
+      if (now < evictedAt || now >= until) this.#missing.delete(uid);
+    return [...this.#missing.values()].flatMap(({ last }) => last ?? []);
   }
 
   /** All pods were recalled: what one of them claims of itself from now on is not believed. */
@@ -100,11 +124,6 @@ export class PodMemory {
     memo.blocked = { until: now + ms, since: isSame ? blocked.since : now, why };
   }
 
-  /** Another pod of its workload has gone: until that is replaced, no pod shows that one is missing. */
-  lost(uid: string, until: number): void {
-    this.#memo(uid).goneUntil = until;
-  }
-
   denied(uid: string, until: number): void {
     this.#memo(uid).deniedUntil = until;
   }
@@ -128,7 +147,7 @@ export class PodMemory {
   }
 
   clear(): void {
-    for (const all of [this.#memos, this.#changed, this.#evicted, this.#replacements, this.#drained])
+    for (const all of [this.#memos, this.#changed, this.#missing, this.#replacements, this.#drained])
       all.clear();
     this.#began = undefined;
   }
@@ -148,31 +167,35 @@ export class PodMemory {
   }
 
   #made(observed: Observed, now: number): Made {
-    const { uid, createdAt } = observed;
+    const { uid, createdAt, isGoing } = observed;
     if (this.#began === undefined) {
       // After a restart of the operator, the pod's own account is the best.
       const at = Date.parse(observed.status?.at ?? '');
       const changedAt = at <= now ? at : undefined;
       if (changedAt !== undefined) this.#changed.set(uid, changedAt);
       if (observed.isDraining) this.#drained.add(uid);
-      return { changedAt, isReplacement: true, isDrainOurs: true };
+      if (isGoing) this.evicted(observed, now);
+      const evictedAt = isGoing ? now : undefined;
+      return { changedAt, isReplacement: true, isDrainOurs: true, evictedAt, missedUntil: undefined };
     }
     // The clock may have been set back.
     const changedAt = this.#changed.get(uid);
     if (changedAt !== undefined && changedAt > now) this.#changed.set(uid, now);
-    if (this.#evicted.size > 0 && createdAt > this.#began && !this.#replacements.has(uid)) {
-      const evictions = this.#evicted.get(workloadKey(observed)) ?? [];
-      // Times of creation are whole seconds.
-      const place = evictions.findIndex((at) => createdAt > at - 1_000);
-      if (place !== -1) {
-        evictions.splice(place, 1);
+    const isNew = createdAt > this.#began - CLOCKS_MS && !isGoing && !this.#missing.has(uid);
+    if (isNew && !this.#replacements.has(uid)) {
+      for (const [replaced, { workload, evictedAt = Infinity }] of this.#missing) {
+        if (createdAt <= evictedAt - CLOCKS_MS || workload !== workloadKey(observed)) continue;
+        this.#missing.delete(replaced);
         this.#replacements.add(uid);
+        break;
       }
     }
+    const { evictedAt, until: missedUntil } = this.#missing.get(uid) ?? {};
     return {
       changedAt: changedAt && Math.min(changedAt, now),
       isReplacement: createdAt <= this.#began || this.#replacements.has(uid),
       isDrainOurs: this.#drained.has(uid),
+      ...{ evictedAt, missedUntil },
     };
   }
 
@@ -186,12 +209,8 @@ export class PodMemory {
     memo.drainingSince = isDraining ? notAfterNow(memo.drainingSince) : undefined;
     memo.drainedSince = isDrained ? notAfterNow(memo.drainedSince) : undefined;
     const { verdict, drainingSince, undrainedAt, drainedSince } = memo;
-    const refused =
-      memo.blocked && memo.blocked.since <= now && now < memo.blocked.until + SAME_BLOCK_MS
-        ? memo.blocked
-        : undefined;
-    const isLost = now < memo.goneUntil && memo.goneUntil > (refused?.until ?? 0);
-    const blocked = isLost ? { since: now, why: JUST_GONE, ...refused, until: memo.goneUntil } : refused;
+    const isBlocked = memo.blocked && memo.blocked.since <= now && now < memo.blocked.until + SAME_BLOCK_MS;
+    const blocked = isBlocked ? memo.blocked : undefined;
     const isValid = verdict?.hash === hash && now < (verdict.is.until ?? Number.POSITIVE_INFINITY);
     return { drainingSince, undrainedAt, drainedSince, blocked, verdict: isValid ? verdict.is : undefined };
   }
@@ -199,7 +218,7 @@ export class PodMemory {
   #memo(uid: string): Memo {
     const known = this.#memos.get(uid);
     if (known) return known;
-    const memo: Memo = { ...NOTHING, written: undefined, verdict: undefined, goneUntil: 0, deniedUntil: 0 };
+    const memo: Memo = { ...NOTHING, written: undefined, verdict: undefined, deniedUntil: 0 };
     this.#memos.set(uid, memo);
     return memo;
   }

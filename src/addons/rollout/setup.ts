@@ -12,16 +12,12 @@ import { rolloutEvents } from './events.ts';
 import { PodMemory } from './memory.ts';
 import { rolloutMetrics } from './metrics.ts';
 import { observedPods } from './observe.ts';
-import { workloadKey } from './plan/pod.ts';
 import type { RolloutOptions } from './revision-history.ts';
 import { setUpRevisions, type TemplateRevisions } from './revisions.ts';
 
 /** Another text than that of the fleet: whole pods are watched only while there is a rollout. */
 const OF_LIVE_PODS = 'status.phase!=Failed,status.phase!=Succeeded';
 const KEY = 'rollout';
-const OF_OWNER = 'owner';
-/** How long a controller may take to replace a pod: a StatefulSet does it after the pod has gone. */
-const REPLACED_MS = 5_000;
 
 /** Sets up the rollout of new templates to running pods. Without a strategy it watches nothing and does nothing. */
 export function setUpRollout(manager: Manager, core: Core, options: RolloutOptions): void {
@@ -35,7 +31,6 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
   const wake = () => work.queue.addAfter(KEY, STEP_MS);
   const pods = manager.informer(observedPods(keys), {
     fieldSelector: OF_LIVE_PODS,
-    indexers: { [OF_OWNER]: ({ observed }) => (observed?.owner ? [workloadKey(observed)] : []) },
     startWhen: (signal) => untilRollout(revisions, signal),
   });
   const configMaps = manager.informer(COPIED_CONFIG_MAPS, {
@@ -63,11 +58,7 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
     onUpdate: wake,
     onDelete({ metadata, observed }) {
       memory.forget(metadata.uid ?? '');
-      // Until its replacement is there, no pod of the workload shows that one is missing.
-      if (observed?.owner) {
-        for (const pod of pods.lister.byIndex(OF_OWNER, workloadKey(observed)))
-          memory.lost(pod.metadata.uid ?? '', now() + REPLACED_MS);
-      }
+      if (observed?.owner) memory.removed(observed, now());
       wake();
     },
   });

@@ -34,7 +34,8 @@ export interface WorldPod {
   readonly node: string;
   readonly createdAt: number;
   status: Status;
-  going: boolean;
+  /** When it was evicted. */
+  going: number | undefined;
   draining: boolean;
   /** Whether the container of the current template runs, and has been told so by the probe. */
   ready: boolean;
@@ -75,6 +76,7 @@ export class RolloutWorld {
       for (let i = 0; i < replicas; i += 1) this.#create(uid, options.first, true);
     }
     this.keepHistory();
+    this.now += 1;
   }
 
   get strategy(): Strategy {
@@ -115,13 +117,13 @@ export class RolloutWorld {
   /** Writes an action, as its actuator does. */
   act({ do: what, pod: { key } }: Action): void {
     const pod = this.pods.get(key);
-    if (!pod || pod.going) return;
+    if (!pod || pod.going !== undefined) return;
     this.writes.push({ action: what, key, at: this.now });
     const { target, promoted } = this.revisions;
     const to = target.state === 'halted' ? promoted : target;
     if (what === 'drain') pod.draining = true;
     else if (what === 'undrain') pod.draining = false;
-    else if (what === 'evict') pod.going = true;
+    else if (what === 'evict') pod.going = this.now;
     else {
       const wasReady = pod.ready || (pod.draining && pod.broken === undefined);
       const at = new Date(this.now).toISOString();
@@ -141,7 +143,7 @@ export class RolloutWorld {
 
   /** One kubelet or controller does what it has to do for one pod. Returns whether there was anything. */
   progress(pod: WorldPod): boolean {
-    if (pod.going) {
+    if (pod.going !== undefined) {
       this.pods.delete(pod.key);
       const { target, promoted } = this.revisions;
       const inCanary = isCanary(target.canary, {}, pod.workload);
@@ -166,7 +168,7 @@ export class RolloutWorld {
   /** Whether a kubelet or a controller has something to do for the pod. */
   isBehind(pod: WorldPod): boolean {
     const isReady = pod.broken === undefined && !pod.draining;
-    return pod.going || pod.startsSince !== undefined || pod.ready !== isReady;
+    return pod.going !== undefined || pod.startsSince !== undefined || pod.ready !== isReady;
   }
 
   has(pod: WorldPod, set: TemplateSet): boolean {
@@ -177,7 +179,7 @@ export class RolloutWorld {
   unavailable(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const { workload, going, draining, ready } of this.pods.values()) {
-      if (going || draining || !ready) counts.set(workload, (counts.get(workload) ?? 0) + 1);
+      if (going !== undefined || draining || !ready) counts.set(workload, (counts.get(workload) ?? 0) + 1);
     }
     return counts;
   }
@@ -211,7 +213,7 @@ export class RolloutWorld {
       node: `node-${Math.floor(this.#options.random() * 5)}`,
       createdAt: this.now - (ready ? 3_600_000 : 0),
       status: statusOf(set),
-      going: false,
+      going: undefined,
       draining: false,
       ready,
       readySince: this.now - (ready ? 3_600_000 : 0),
@@ -234,7 +236,9 @@ export class RolloutWorld {
       owner: { uid: pod.workload, kind: 'ReplicaSet' },
       node: pod.node,
       createdAt: pod.createdAt,
-      isGoing: pod.going,
+      isGoing: pod.going !== undefined,
+      evictedAt: pod.going,
+      missedUntil: undefined,
       ready: pod.ready,
       readySince: pod.readySince,
       isSidecarReady: pod.broken === undefined && pod.startsSince === undefined,

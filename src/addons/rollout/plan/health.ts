@@ -8,6 +8,8 @@ const SETTLED_MS = 5_000;
 const UNDRAIN_MS = 120_000;
 /** Once the target is promoted, older changes say nothing about it any more. */
 const RECENT_MS = 10 * 60_000;
+/** How long to wait for a replacement to exist and start: the template may keep it from that, but a user could for ever. */
+const AWAITED_MS = 10 * 60_000;
 
 /**
  * `unknown`: its node does not answer, or it was not Ready before either and still is not, which is neither good nor
@@ -15,10 +17,10 @@ const RECENT_MS = 10 * 60_000;
  */
 export type Outcome = 'good' | 'failing' | 'pending' | 'unknown';
 
-/** A pod with the target's templates, and what became of it. */
+/** A pod with the target's templates, and what became of it; or one that was evicted for them. */
 export interface Change {
   readonly pod: RolloutPod;
-  /** When it got the templates: by a change in place, or by its creation. */
+  /** When it got the templates, by a change in place or by its creation, or when it was evicted. */
   readonly at: number;
   readonly outcome: Outcome;
   /** Why it has failed. */
@@ -36,7 +38,7 @@ export interface Health {
   readonly pending: number;
   /** Pods that were changed, and whose node does not answer. */
   readonly lost: number;
-  /** Pods that prove nothing: not scheduled or started yet, or not Ready before either. */
+  /** Pods that prove nothing: not scheduled or started, or not Ready before either. */
   readonly unknown: ReadonlySet<RolloutPod>;
   /** Those of the last changed pods that failed. */
   readonly failing: readonly Change[];
@@ -46,19 +48,24 @@ export interface Health {
 export function changeOf(
   pod: RolloutPod,
   target: Revision,
-  { withinMs }: Strategy['breaker'],
+  { mode, breaker: { withinMs } }: Strategy,
   now: number,
 ): Change | undefined {
-  const { changedAt } = pod;
+  const { changedAt, evictedAt = -Infinity } = pod;
+  const awaited = (at: number): Change | undefined =>
+    now < at + AWAITED_MS ? { pod, at, outcome: 'pending', until: at + AWAITED_MS } : undefined;
+  if (pod.isGoing) return mode === 'in-place-or-replace' ? awaited(evictedAt) : undefined;
   const at = changedAt ?? pod.createdAt;
   const isRecent = target.state !== 'promoted' || at >= now - Math.max(RECENT_MS, 2 * withinMs);
   // A pod with an older configuration waits for another change: it says nothing, and may be drained for it.
   // A clock that was set back must not hide failures: then all pods with the templates count.
   const since = target.since > now ? 0 : target.since;
-  if (at < since || !isRecent || pod.isGoing || pod.isConfigStale || isOptedOut(pod)) return undefined;
+  if (at < since || !isRecent || pod.isConfigStale || isOptedOut(pod)) return undefined;
   const done = (outcome: Outcome, why?: string): Change => ({ pod, at, outcome, ...(why && { why }) });
   const { status, ready, readySince, trouble } = pod;
-  if (ready === 'unknown' || pod.node === '') return done('unknown');
+  if (ready === 'unknown') return done('unknown');
+  const unstarted = (changedAt === undefined && pod.isReplacement && awaited(at)) || done('unknown');
+  if (pod.node === '') return unstarted;
   if (ready && now >= settlesAt(pod, at)) return done('good');
   const wasBroken = status?.wasReady === false;
   if (trouble !== undefined) return done(wasBroken ? 'unknown' : 'failing', trouble);
@@ -69,7 +76,7 @@ export function changeOf(
   const startedAt =
     changedAt === undefined ? pod.sidecarStartedAt : Math.max(changedAt, pod.undrainedAt ?? 0);
   if (changedAt === undefined && pod.isSidecarReady) return done('good');
-  if (startedAt === undefined) return done('unknown');
+  if (startedAt === undefined) return unstarted;
   // A drained pod whose sidecar runs again waits for the operator.
   const putBackBy = pod.isDraining && pod.isRestarted ? (pod.drainingSince ?? now) + UNDRAIN_MS : 0;
   const until = Math.max(startedAt + withinMs, putBackBy);
@@ -105,9 +112,9 @@ export function unsettledUntil(pod: RolloutPod, now: number): number | undefined
   return now < until ? until : undefined;
 }
 
-/** Whether the rollout has changed the pod, or created it in the place of another one. */
+/** Whether the rollout has changed or evicted the pod, or created it in the place of another one. */
 export function isMade({ pod }: Change): boolean {
-  return pod.changedAt !== undefined || pod.isReplacement;
+  return pod.changedAt !== undefined || pod.evictedAt !== undefined || pod.isReplacement;
 }
 
 /** Looks at the last changed pods. */

@@ -21,7 +21,7 @@ export interface RolloutPod {
   /** Its node; empty until it is scheduled. */
   readonly node: string;
   readonly createdAt: number;
-  /** Whether it is being deleted. */
+  /** Whether it is being deleted, or has gone and is missed. */
   readonly isGoing: boolean;
   /** Its condition Ready; `unknown` if its node does not answer. */
   readonly ready: boolean | 'unknown';
@@ -35,6 +35,10 @@ export interface RolloutPod {
   readonly changedAt: number | undefined;
   /** Whether it may have been created in the place of a pod that a rollout evicted. */
   readonly isReplacement: boolean;
+  /** When a rollout may have evicted it; undefined once its replacement is seen. */
+  readonly evictedAt: number | undefined;
+  /** Until when its workload misses it, unless its replacement is seen before. */
+  readonly missedUntil: number | undefined;
   /** The parsed status annotation; undefined for a pod without a sidecar. */
   readonly status: Status | undefined;
   /** Whether its sidecar reads a configuration that has changed since it started. */
@@ -100,7 +104,10 @@ export function freeIn({ replicas, busy }: Pick<Workload, 'replicas' | 'busy'>, 
 }
 
 /** What a rollout has made of a pod. */
-export type Made = Pick<RolloutPod, 'changedAt' | 'isReplacement' | 'isDrainOurs'>;
+export type Made = Pick<
+  RolloutPod,
+  'changedAt' | 'isReplacement' | 'evictedAt' | 'missedUntil' | 'isDrainOurs'
+>;
 /** What a rollout has found out about a pod. */
 export type FoundOut = Pick<
   RolloutPod,

@@ -22,7 +22,7 @@ export interface Survey {
   /** Pods with the target's templates that say something about it, and what they say. */
   readonly changes: readonly Change[];
   readonly health: Health;
-  /** When pods were changed in the last minute, and how many in each namespace in this rollout. */
+  /** When pods were changed or evicted in the last minute, and how many in each namespace in this rollout. */
   readonly recent: readonly number[];
   readonly recentIn: ReadonlyMap<string, number>;
   /** Pods that were changed and must stay Ready for a while; after a halt, those on their way back. */
@@ -65,10 +65,12 @@ export function surveyOf(
     const unsettled = unsettledUntil(pod, now) ?? (isBack ? backUntil(pod, withinMs, now) : undefined);
     wake.at(unsettled);
     wake.at(pod.verdict?.until);
+    wake.at(pod.missedUntil);
     const isAway = isHalted && onHalt === 'back' && has && pod.isGoing;
     if (isAway || (unsettled !== undefined && (isBack || !isHalted))) settling.add(pod);
     if (!pod.isGoing) workload.replicas += 1;
-    const change = has && isOfRollout(pod, target) ? changeOf(pod, target, strategy.breaker, now) : undefined;
+    const isChange = pod.evictedAt !== undefined || (has && isOfRollout(pod, target));
+    const change = isChange ? changeOf(pod, target, strategy, now) : undefined;
     if (change) {
       changes.push(change);
       workload.changed += 1;
@@ -79,7 +81,7 @@ export function surveyOf(
     // In a minute, not each of many namespaces has a turn.
     if (has && !isHalted && changedAt !== undefined && changedAt >= target.since) served.push(pod);
     if (changedAt !== undefined && changedAt > now - MINUTE_MS) recent.push(pod);
-    else if (change && pod.isReplacement && change.at > now - MINUTE_MS) created.push(pod);
+    else if (change && isMade(change) && change.at > now - MINUTE_MS) created.push(pod);
     if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) workload.busy += 1;
   }
   const [draining, candidates]: [Candidate[], Candidate[]] = [[], []];
@@ -100,19 +102,20 @@ export function surveyOf(
     if (pod.isDraining) stray.push(pod);
   }
   const survey = { settling: settling.size, draining, candidates, states, stray };
-  const evicts = candidates.some(({ how }) => how === 'evict');
+  const evicts =
+    candidates.some(({ how }) => how === 'evict') || changes.some(({ pod }) => pod.evictedAt !== undefined);
   const all = evicts ? [...recent, ...created] : recent;
   const recentIn = new Map<string, number>();
   for (const { key } of new Set([...all, ...served, ...draining.map(({ pod }) => pod)]))
     recentIn.set(namespaceOf(key), (recentIn.get(namespaceOf(key)) ?? 0) + 1);
   // Others create new pods, too. Once all of them get the target, they are no part of its rollout.
-  const isOurs = ({ pod }: Change) => pod.changedAt !== undefined || (evicts && pod.isReplacement);
+  const isOurs = (change: Change) => change.pod.changedAt !== undefined || (evicts && isMade(change));
   const counted = target.state === 'promoted' ? changes.filter(isOurs) : changes;
   return {
     ...survey,
     changes: counted,
     health: assess(counted, strategy.breaker),
-    recent: all.map(({ changedAt, createdAt }) => changedAt ?? createdAt),
+    recent: all.map(({ evictedAt, changedAt, createdAt }) => evictedAt ?? changedAt ?? createdAt),
     recentIn,
   };
 }

@@ -126,9 +126,10 @@ test('what a pod claims of itself is a replacement only after an eviction of its
   const memory = new PodMemory();
   const owner = { uid: 'web', kind: 'ReplicaSet' };
   const isReplacement = (uid: string, more: Partial<Observed>) =>
-    memory.recall(observed({ uid, owner, createdAt: 10_000, ...more }), 'h', 11_000).isReplacement;
+    memory.recall(observed({ uid, owner, createdAt: 30_000, ...more }), 'h', 31_000).isReplacement;
   memory.recalledAll(1_000);
-  memory.evicted(observed({ owner }), 10_500);
+  memory.evicted(observed({ owner }), 30_500);
+  expect(isReplacement(UID, {})).toBe(false);
   expect(isReplacement('early', { createdAt: 9_000 })).toBe(false);
   expect(isReplacement('foreign', { key: 'evil/web' })).toBe(false);
   expect(isReplacement('first', {})).toBe(true);
@@ -138,20 +139,39 @@ test('what a pod claims of itself is a replacement only after an eviction of its
 
 const blockedOf = (memory: PodMemory, now: number) => memory.recall(observed(), 'h', now).blocked;
 
-test('a pod that may not be disrupted waits since the first refusal, also while another pod is replaced', () => {
+test('a pod that may not be disrupted waits since the first refusal', () => {
   const memory = new PodMemory();
   memory.block(UID, 'no (1)', 0, 10_000);
-  memory.lost(UID, 14_000);
-  expect(blockedOf(memory, 9_000)).toEqual({ since: 0, until: 14_000, why: 'no (1)' });
+  expect(blockedOf(memory, 9_000)).toEqual({ since: 0, until: 10_000, why: 'no (1)' });
   memory.block(UID, 'no (2)', 20_000, 10_000);
   expect(blockedOf(memory, 20_000)).toEqual({ since: 0, until: 30_000, why: 'no (2)' });
 });
 
-test('a pod that may not be disrupted waits again while other pods of its workload are replaced', () => {
+test('an evicted pod is missed until its replacement is seen, and one that others removed for a moment', () => {
   const memory = new PodMemory();
-  for (const at of [0, 20_000, 40_000]) memory.lost(UID, at + 5_000);
-  expect(blockedOf(memory, 41_000)).toMatchObject({ since: 41_000, until: 45_000 });
-  expect(blockedOf(memory, 46_000)).toBeUndefined();
+  const of = (uid: string, more: Partial<Observed> = {}) =>
+    observed({ uid, owner: { uid: 'web', kind: 'StatefulSet' }, ...more });
+  const missed = (now: number) =>
+    memory
+      .gone(now)
+      .filter(({ isGoing }) => isGoing)
+      .map((pod) => [pod.uid, memory.recall(pod, 'h', now).evictedAt]);
+  memory.removed(of('before'), 1_000);
+  expect(memory.recall(of('going', { isGoing: true }), 'h', 1_000).evictedAt).toBe(1_000);
+  memory.recalledAll(1_000);
+  memory.evicted(of('a'), 30_000);
+  expect(missed(35_000)).toEqual([]);
+  for (const uid of ['going', 'a', 'other']) memory.removed(of(uid), 36_000);
+  expect(missed(36_000)).toEqual([
+    ['going', undefined],
+    ['a', 30_000],
+    ['other', undefined],
+  ]);
+  memory.recall(of('old'), 'h', 41_000);
+  expect(missed(41_000)).toEqual([['a', 30_000]]);
+  // The clock of the API server is behind.
+  memory.recall(of('new', { createdAt: 24_000 }), 'h', 41_000);
+  expect(missed(41_000)).toEqual([]);
 });
 
 test('a clock that is set back keeps no pod drained or blocked until it is right again', () => {

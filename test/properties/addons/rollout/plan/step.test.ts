@@ -147,7 +147,9 @@ function budgetKeeper(world: RolloutWorld): () => void {
       expect(busy).toBeLessThanOrEqual(most);
     }
     if (world.revisions.target.state === 'halted') return;
-    const changes = world.writes.filter(({ action, at }) => action === 'change' && at > world.now - 60_000);
+    const changes = world.writes.filter(
+      ({ action, at }) => (action === 'change' || action === 'evict') && at > world.now - 60_000,
+    );
     expect(changes.length).toBeLessThanOrEqual(world.strategy.perMinute);
   };
 }
@@ -207,9 +209,14 @@ test('a rollout of a good template and the way back give each pod what it had', 
   );
 });
 
-test.each(['cannot be pulled', 'is never ready'] as const)(
-  'a rollout of a template that %s reaches no more pods than may fail, and goes back or stops',
-  (behaviour) => {
+test.each([
+  ['that cannot be pulled', NEW, 'cannot be pulled'],
+  ['that is never ready', NEW, 'is never ready'],
+  ['of another shape that cannot be pulled', RESHAPED, 'cannot be pulled'],
+  ['of another shape that is never ready', RESHAPED, 'is never ready'],
+] as const)(
+  'a rollout of a template %s reaches no more pods than may fail, and goes back or stops',
+  (_, template, behaviour) => {
     fc.assert(
       fc.property(workloads, strategies, seeds, (given, strategy, seed) => {
         const { world, random } = worldOf({
@@ -218,25 +225,26 @@ test.each(['cannot be pulled', 'is never ready'] as const)(
           seed,
           behaviour: (isNew) => (isNew ? behaviour : 'runs'),
         });
-        world.adopted = NEW;
+        world.adopted = template;
         world.keepHistory();
         const touched = new Set<string>();
         runUntilQuiet({
           world,
           random,
           beforeWrite({ do: what, pod }) {
-            if (what !== 'change' || world.revisions.target.state === 'halted') return;
+            if ((what !== 'change' && what !== 'evict') || world.revisions.target.state === 'halted') return;
             touched.add(pod.key);
           },
           afterWrite: budgetKeeper(world),
         });
+        const changes = template === NEW || strategy.mode === 'in-place-or-replace';
         const changeable = given.filter(
-          ({ replicas }) => replicas > 1 || strategy.singleReplica === 'change',
+          ({ replicas }) => changes && (replicas > 1 || strategy.singleReplica === 'change'),
         );
         expect(touched.size).toBeLessThanOrEqual(strategy.breaker.failures);
         if (changeable.length === 0) return;
         expect(world.revisions.target.state).toBe('halted');
-        const changed = [...world.pods.values()].filter((pod) => world.has(pod, NEW));
+        const changed = [...world.pods.values()].filter((pod) => world.has(pod, template));
         if (strategy.breaker.onHalt === 'back') expect(changed).toEqual([]);
         else expect(changed.length).toBe(touched.size);
       }),

@@ -34,6 +34,8 @@ function pod(fields: Partial<RolloutPod> = {}): RolloutPod {
     status: statusOf(OLD),
     changedAt: at === undefined ? undefined : Date.parse(at),
     isReplacement: true,
+    evictedAt: undefined,
+    missedUntil: undefined,
     isDrainOurs: true,
     isConfigStale: false,
     isOptedOut: false,
@@ -358,6 +360,52 @@ describe('new pods', () => {
     const evicted = pod({ status: statusOf(setOf('envoy:1', '[--other]')) });
     const result = step([...crowd(), evicted, pod()], to('promoted', old), strategy, NOW);
     expect(result).toMatchObject({ phase: 'halted', decision: { do: 'halt' } });
+  });
+});
+
+describe('evicted pods', () => {
+  const replace = strategyOf('mode: in-place-or-replace');
+  const web = (n: number, more: Partial<RolloutPod> = {}) =>
+    pod({
+      owner: { uid: `1000000${n}-web`, kind: 'ReplicaSet' },
+      status: statusOf(setOf('envoy:1', '[--other]')),
+      ...more,
+    });
+  const evicted = (n: number, ms: number) =>
+    web(n, { isGoing: true, evictedAt: NOW - ms, missedUntil: NOW - ms + 3_600_000 });
+  const starting = { ready: false, isSidecarReady: false, sidecarStartedAt: undefined } as const;
+  const unproved = (n: number, ms: number, more: Partial<RolloutPod> = {}) =>
+    web(n, { status: statusOf(NEW), createdAt: NOW - ms, ...starting, ...more });
+  const next = (pods: readonly RolloutPod[], strategy = replace, others = [web(3), web(3)]) =>
+    step([...pods, ...others], to('canary', { canary: ALL, since: 0 }), strategy, NOW);
+  const minutes = 60_000;
+
+  test.each([
+    ['do not exist yet', (n: number, ms: number) => evicted(n, ms)],
+    ['are not scheduled', (n: number, ms: number) => unproved(n, ms, { node: '' })],
+    ['do not run yet', (n: number, ms: number) => unproved(n, ms)],
+  ])('as many as may fail wait for replacements that %s, for ten minutes', (_, of) => {
+    const at = (ms: number) => next([of(1, ms), of(2, ms)]);
+    expect(at(9 * minutes)).toMatchObject({ actions: [], health: { pending: 2 } });
+    expect(at(10 * minutes).actions).toHaveLength(1);
+  });
+
+  test('an evicted pod takes part of the rate, and its workload spares no other for an hour', () => {
+    const slow = strategyOf('mode: in-place-or-replace\nperMinute: 1');
+    expect(next([evicted(1, 59_000)], slow).actions).toEqual([]);
+    expect(next([evicted(1, 60_000)], slow).actions).toHaveLength(1);
+    const result = next([evicted(3, 59 * minutes)]);
+    expect(result).toMatchObject({ actions: [], wakeInMs: minutes });
+    expect(whys(result)).toEqual(['workload', 'workload']);
+  });
+
+  test('a canary is not promoted while the replacement of its last pod does not exist', () => {
+    expect(next([evicted(1, 9 * minutes)], replace, [])).toMatchObject({
+      phase: 'canary',
+      decision: undefined,
+    });
+    expect(next([evicted(1, 10 * minutes)], replace, []).decision).toEqual({ do: 'promote' });
+    expect(next([evicted(1, 0)], IN_PLACE, []).decision).toEqual({ do: 'promote' });
   });
 });
 
