@@ -28,9 +28,14 @@ const PLACES: readonly Place[] = [
     times: 1,
   },
   {
+    pattern: /(?<=\n {6}affinity:)(\n {8}.*)+/g,
+    instead: ' {{- toYaml .Values.affinity | nindent 8 }}',
+    times: 1,
+  },
+  {
     pattern: /(?= {6}serviceAccountName: envoy-initializer\n)/g,
     instead:
-      '      {{- with pick .Values "affinity" "imagePullSecrets" "nodeSelector" "priorityClassName" "tolerations" }}\n' +
+      '      {{- with pick .Values "imagePullSecrets" "nodeSelector" "priorityClassName" "tolerations" }}\n' +
       '      {{- toYaml . | nindent 6 }}\n      {{- end }}\n',
     times: 1,
   },

@@ -155,7 +155,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
     const { properties } = JSON.parse(await text('values.schema.json'));
     // Helm itself reads `global`.
     const { global: _, ...ours } = properties;
-    const picked = ['affinity', 'imagePullSecrets', 'nodeSelector', 'priorityClassName', 'tolerations'];
+    const picked = ['imagePullSecrets', 'nodeSelector', 'priorityClassName', 'tolerations'];
     expect(Object.keys(ours).toSorted()).toEqual([...values, ...picked].toSorted());
     expect(Object.keys(ours.components.properties)).toEqual(COMPONENTS_OF_CHART);
     const page = await text('README.md');
@@ -199,7 +199,9 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
 
   test('the Helm chart fills values in', async () => {
     const pod = {
+      affinity: { podAntiAffinity: null, nodeAffinity: {} },
       imagePullSecrets: [{ name: 'registry' }],
+      nodeSelector: { disk: 'ssd' },
       priorityClassName: 'system-cluster-critical',
       tolerations: [{ operator: 'Exists' }],
     };
@@ -219,6 +221,7 @@ describeUnless(program ? undefined : 'Helm is not built: make test-artifacts', '
         template: {
           spec: {
             ...pod,
+            affinity: { nodeAffinity: {} },
             containers: [
               {
                 image,
