@@ -11,8 +11,8 @@ import type { Found } from './resources.ts';
 import type { NeutronStore } from './store.ts';
 
 export interface NeutronMetrics {
-  /** Whether Neutron answered the last check. */
-  available(is: boolean): void;
+  /** Whether Neutron answered the last check of this term; undefined at the end of the term. */
+  available(is: boolean | undefined): void;
 }
 
 export interface NeutronCheckOptions {
@@ -31,6 +31,7 @@ export interface NeutronCheckOptions {
  */
 export function neutronCheck(options: NeutronCheckOptions): (signal: AbortSignal) => Promise<void> {
   const { client, store, provider, clusterId, known, metrics, log } = options;
+  const ended = () => metrics.available(undefined);
   let state = '';
 
   /** Logs each change once; `undefined` means that Neutron answers. */
@@ -68,6 +69,7 @@ export function neutronCheck(options: NeutronCheckOptions): (signal: AbortSignal
   }
 
   return async (signal) => {
+    signal.addEventListener('abort', ended, { once: true });
     try {
       await store.refreshed(signal);
     } catch (error) {

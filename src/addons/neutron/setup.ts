@@ -135,19 +135,18 @@ export function neutronMetrics(registry: Registry): HttpMetrics & NeutronMetrics
   const available = new Gauge({
     name: 'envoy_initializer_neutron_available',
     help: "1 if Neutron answered the leader's last check, else 0; absent without credentials",
-    registers: [],
+    registers,
   });
-  let isWatched = false;
+  // Neither a standby nor a leader without credentials must say that OpenStack is down.
+  available.remove();
   return {
     requestFinished(method, code, seconds) {
       total.inc({ method, code });
       time.observe({ method }, seconds);
     },
     available(is) {
-      // Without credentials, no metric must say that OpenStack is down.
-      if (!isWatched) registry.registerMetric(available);
-      isWatched = true;
-      available.set(is ? 1 : 0);
+      if (is === undefined) available.remove();
+      else available.set(is ? 1 : 0);
     },
   };
 }

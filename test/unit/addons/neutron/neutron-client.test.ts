@@ -1,13 +1,17 @@
 import { beforeEach, expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
 import { NeutronClient } from '../../../../src/addons/neutron/client.ts';
+import { neutronCheck } from '../../../../src/addons/neutron/garbage-collector.ts';
 import { NeutronProvider } from '../../../../src/addons/neutron/neutron.ts';
 import { OpenStackError } from '../../../../src/addons/neutron/openstack/error.ts';
 import type { NetworkRequest, OpenStackSession } from '../../../../src/addons/neutron/openstack/session.ts';
 import { NEUTRON_NETWORKS } from '../../../../src/addons/neutron/resources.ts';
+import { neutronMetrics } from '../../../../src/addons/neutron/setup.ts';
 import { NeutronStore } from '../../../../src/addons/neutron/store.ts';
 import { systemClock } from '../../../../src/kube/workqueue/clock.ts';
 import { conditionOf } from '../../../../src/networks/api/conditions.ts';
 import type { JsonValue } from '../../../../src/util/json.ts';
+import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { NetworkModel } from '../../../support/network/network-model.ts';
 import { WITHOUT_PODS } from '../../../support/neutron/fake-neutron.ts';
 
@@ -50,6 +54,20 @@ test('the pods on a network count also before Neutron has answered', async () =>
   });
   const network = { metadata: { name: 'a', uid: 'u' }, spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' } };
   expect(await provider.usage(network, signal)).toEqual({ pods: ['default/web'] });
+});
+
+test('whether Neutron answers is told by the leader, until its term ends', async () => {
+  const registry = new Registry();
+  const store = { refreshed: async () => {}, owned: () => [] };
+  const metrics = neutronMetrics(registry);
+  const check = neutronCheck({ store, metrics, clusterId: async () => '', log: capturedLog().log } as never);
+  const term = new AbortController();
+  const told = async () => /^envoy_initializer_neutron_available .*$/m.exec(await registry.metrics())?.[0];
+  expect(await told()).toBeUndefined();
+  await check(term.signal);
+  expect(await told()).toBe('envoy_initializer_neutron_available 1');
+  term.abort();
+  expect(await told()).toBeUndefined();
 });
 
 test('a list of Neutron is read by page after the last ID, and not by link', async () => {
