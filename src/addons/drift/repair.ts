@@ -1,5 +1,7 @@
 import { type CachedPod, controllerKey } from '../../injection/webhook/pod-cache.ts';
+import { PODS } from '../../kube/api/core-resources.ts';
 import { controllerOf, type KubeObject, keyOf, type ObjectKey } from '../../kube/api/object.ts';
+import { regardingOf } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { evict } from '../../kube/client/evict.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
@@ -50,9 +52,8 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     if (siblings.some(isStarting)) return { requeueAfterMs: BUSY_RETRY_MS };
     const obstacle = unhealthy() ?? breaker.stopped;
     onObstacle(obstacle);
-    if (unhealthy() !== undefined || !breaker.mayEvict(now())) {
+    if (unhealthy() !== undefined || !breaker.mayEvict(now()))
       return { requeueAfterMs: obstacle === undefined ? BUSY_RETRY_MS : STOPPED_RETRY_MS };
-    }
     breaker.evicting(controller, new Set(siblings.map(({ metadata }) => metadata.uid ?? '')), now());
     let outcome: Awaited<ReturnType<typeof evict>> | undefined;
     try {
@@ -60,28 +61,16 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     } finally {
       if (outcome !== 'evicted') breaker.notEvicted(controller);
     }
-    if (outcome === 'refused') return { requeueAfterMs: STOPPED_RETRY_MS };
-    if (outcome === 'evicted') {
-      const note = `${keyOf(pod)} was created without its sidecar: evicted so that its replacement gets one`;
-      events.event(
-        { apiVersion: 'v1', kind: 'Pod', ...pod },
-        { type: 'Normal', reason: 'EvictedForSidecar', action: 'Evict', note },
-      );
-    }
+    if (outcome !== 'evicted') return outcome === 'refused' ? { requeueAfterMs: STOPPED_RETRY_MS } : {};
+    const note = `${keyOf(pod)} was created without its sidecar: evicted so that its replacement gets one`;
+    const details = { type: 'Normal', reason: 'EvictedForSidecar', action: 'Evict', note } as const;
+    events.event(regardingOf(PODS, pod), details);
     return {};
   };
 }
 
-/** Why a missed pod is only reported. */
-type Spared = 'no-controller' | 'job' | 'too-old' | 'workload-busy' | 'going';
-
 /** Why a missed pod must not be evicted now; undefined if it may. `busy`: the controllers that are replacing a pod. */
-export function spared(
-  { metadata }: KubeObject,
-  windowMs: number,
-  busy: ReadonlySet<string>,
-  now: number,
-): Spared | undefined {
+export function spared({ metadata }: KubeObject, windowMs: number, busy: ReadonlySet<string>, now: number) {
   const owner = controllerOf({ metadata });
   if (metadata.deletionTimestamp !== undefined) return 'going';
   if (owner === undefined) return 'no-controller';

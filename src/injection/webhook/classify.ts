@@ -44,9 +44,8 @@ export function injectionNow(pod: KubeObject, namespace: NamespaceSettings, basi
 
 /** The pod as if it were created now. Objects of the API are always JSON. */
 function creationOf(pod: KubeObject, namespace: NamespaceSettings, basis: DriftBasis): DecideInput {
-  const { options, templates } = basis;
-  const [request, state] = [podCreation(pod.metadata.namespace ?? ''), templates(pod, namespace)];
-  return { request, ...namespace, options, state, pod: pod as KubeObject & JsonObject };
+  const [request, state] = [podCreation(pod.metadata.namespace ?? ''), basis.templates(pod, namespace)];
+  return { request, ...namespace, options: basis.options, state, pod: pod as KubeObject & JsonObject };
 }
 
 /**
