@@ -109,12 +109,12 @@ function canaryOf(
   // A clock that was set back must not make it wait.
   const begun = target.since > now ? 0 : target.since;
   /**
-   * Whether a pod that serves has waited for too long for a disruption budget, or for other pods of its workload, which may
+   * Whether a pod has waited for too long for a disruption budget, or, if it serves, for other pods of its workload, which may
    * fail and recover again and again: since the rollout began, or got further with the workload.
    */
   const isStuck = ({ pod, workload }: Candidate): boolean => {
-    if (pod.isDraining || pod.ready !== true) return false;
-    const isFull = freeIn(workload, maxUnavailable) <= 0;
+    if (pod.isDraining) return false;
+    const isFull = pod.ready === true && freeIn(workload, maxUnavailable) <= 0;
     const since = Math.min(
       pod.blocked?.since ?? Number.POSITIVE_INFINITY,
       isFull ? Math.max(begun, workload.madeAt) : Number.POSITIVE_INFINITY,

@@ -487,6 +487,7 @@ test('a canary that has proved nothing is promoted where no pod is left that cou
 
 test('a pod that a bad template broke gets the corrected one, though none of its workload may be away', () => {
   const at = new Date(NOW - 300_000).toISOString();
+    (since: number) => [pod(blocked(since)), pod({ ...blocked(since), ready: false })],
   const broken = pod({ status: statusOf(setOf('envoy:bad'), { at }), ready: false });
   const { actions } = step([pod(), pod(), pod(), broken], to('canary', { canary: ALL }), IN_PLACE, NOW);
   expect(actions.map((action) => [action.do, action.pod])).toEqual([['change', broken]]);
