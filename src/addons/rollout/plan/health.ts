@@ -13,7 +13,7 @@ const AWAITED_MS = 10 * 60_000;
 
 /**
  * `unknown`: its node does not answer, or it was not Ready before either and still is not, which is neither good nor
- * bad.
+ * bad. A pod that others have made is, too, until it is good or has failed: nothing waits for it.
  */
 export type Outcome = 'good' | 'failing' | 'pending' | 'unknown';
 
@@ -69,7 +69,9 @@ export function changeOf(
   if (ready && now >= settlesAt(pod, at)) return done('good');
   const wasBroken = status?.wasReady === false;
   if (trouble !== undefined) return done(wasBroken ? 'unknown' : 'failing', trouble);
-  if (ready) return { ...done('pending'), until: settlesAt(pod, at) };
+  const isOurs = changedAt !== undefined || pod.isReplacement;
+  const pending = (until: number): Change => ({ ...done(isOurs ? 'pending' : 'unknown'), until });
+  if (ready) return pending(settlesAt(pod, at));
   // It was Ready with the new templates for a while: what it lacks now is its own affair.
   if (readySince > at + withinMs) return done('good');
   // The application of a new pod starts too, and may take its time: only its sidecar counts.
@@ -80,7 +82,7 @@ export function changeOf(
   // A drained pod whose sidecar runs again waits for the operator.
   const putBackBy = pod.isDraining && pod.isRestarted ? (pod.drainingSince ?? now) + UNDRAIN_MS : 0;
   const until = Math.max(startedAt + withinMs, putBackBy);
-  if (now < until) return { ...done('pending'), until };
+  if (now < until) return pending(until);
   return done(
     wasBroken ? 'unknown' : 'failing',
     `not Ready ${Math.round(withinMs / 1000)} s after its change`,

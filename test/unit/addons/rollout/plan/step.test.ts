@@ -290,7 +290,7 @@ describe('pods that users forge', () => {
         trouble: 'x',
       }),
     );
-    const revisions = to(state, { canary: ALL });
+    const [revisions, canary] = [to(state, { canary: ALL }), to('canary', { canary: ALL })];
     return {
       alone: step([...forged, pod(), pod()], revisions, IN_PLACE, NOW),
       beside: step([...forged, ...failing, pod()], revisions, IN_PLACE, NOW),
@@ -302,14 +302,22 @@ describe('pods that users forge', () => {
     ['canary', { owner: undefined }],
     ['canary', { createdAt: NOW - 10_000 }],
   ] as const)(
-    'a forged pod takes no part of the rate, hides no failures, and makes no room: %s',
+    'a forged pod takes no part of the rate, hides no failures, makes no room, and holds up no canary: %s',
+      proved: step(
+        [...forged, pod({ status: statusOf(NEW), changedAt: NOW - 30_000 })],
+        canary,
+        IN_PLACE,
+        NOW,
+      ),
     (state, more) => {
-      const { alone, beside } = changed(state, more);
+      const { alone, beside, proved } = changed(state, more);
+      expect(proved.decision).toEqual({ do: 'promote' });
       expect(alone.health.made).toBe(0);
       expect(alone.actions.map((action) => action.do)).toEqual(['drain']);
       expect(beside).toMatchObject({ phase: 'halted', decision: { do: 'halt' } });
     },
   );
+    ['canary', { createdAt: NOW - 10_000, readySince: NOW - 1_000 }],
 });
 
 test('namespaces take turns in a rollout, so that none uses up the rate of all', () => {
