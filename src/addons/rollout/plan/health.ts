@@ -22,6 +22,8 @@ export interface Change {
   readonly pod: RolloutPod;
   /** When it got the templates, by a change in place or by its creation, or when it was evicted. */
   readonly at: number;
+  /** Whether that is long ago. */
+  readonly isOld: boolean;
   readonly outcome: Outcome;
   /** Why it has failed. */
   readonly why?: string;
@@ -53,15 +55,15 @@ export function changeOf(
 ): Change | undefined {
   const { changedAt, evictedAt = -Infinity } = pod;
   const awaited = (at: number): Change | undefined =>
-    now < at + AWAITED_MS ? { pod, at, outcome: 'pending', until: at + AWAITED_MS } : undefined;
+    now < at + AWAITED_MS ? { pod, at, isOld: false, outcome: 'pending', until: at + AWAITED_MS } : undefined;
   if (pod.isGoing) return mode === 'in-place-or-replace' ? awaited(evictedAt) : undefined;
   const at = changedAt ?? pod.createdAt;
-  const isRecent = target.state !== 'promoted' || at >= now - Math.max(RECENT_MS, 2 * withinMs);
+  const isOld = at < now - Math.max(RECENT_MS, 2 * withinMs);
   // A pod with an older configuration waits for another change: it says nothing, and may be drained for it.
   // A clock that was set back must not hide failures: then all pods with the templates count.
   const since = target.since > now ? 0 : target.since;
-  if (at < since || !isRecent || pod.isConfigStale || isOptedOut(pod)) return undefined;
-  const done = (outcome: Outcome, why?: string): Change => ({ pod, at, outcome, ...(why && { why }) });
+  if (at < since || pod.isConfigStale || isOptedOut(pod)) return undefined;
+  const done = (outcome: Outcome, why?: string): Change => ({ pod, at, isOld, outcome, ...(why && { why }) });
   const { status, ready, readySince, trouble } = pod;
   if (ready === 'unknown') return done('unknown');
   const unstarted = (changedAt === undefined && pod.isReplacement && awaited(at)) || done('unknown');

@@ -85,6 +85,8 @@ export function surveyOf(
     if (pod.isGoing || pod.isDraining || pod.ready !== true || unsettled !== undefined) workload.busy += 1;
   }
   const [draining, candidates]: [Candidate[], Candidate[]] = [[], []];
+  // A configuration has no revision that says that it failed: old changes count where pods still wait for it.
+  const reconfigured = new Set<string>();
   const states: PodState[] = [];
   const stray: RolloutPod[] = [];
   for (const pod of pods) {
@@ -95,6 +97,7 @@ export function surveyOf(
       ? standingBack(pod, status, revisions, strategy)
       : standingOf(pod, status, target.set, strategy, workload.replicas);
     if (standing.is === 'candidate') {
+      if (pod.isConfigStale && hasSet(pod, target)) reconfigured.add(namespaceOf(pod.key));
       (pod.isDraining ? draining : candidates).push({ pod, how: standing.how, workload });
       continue;
     }
@@ -110,7 +113,9 @@ export function surveyOf(
     recentIn.set(namespaceOf(key), (recentIn.get(namespaceOf(key)) ?? 0) + 1);
   // Others create new pods, too. Once all of them get the target, they are no part of its rollout.
   const isOurs = (change: Change) => change.pod.changedAt !== undefined || (evicts && isMade(change));
-  const counted = target.state === 'promoted' ? changes.filter(isOurs) : changes;
+  const isCounted = (change: Change) =>
+    isOurs(change) && (!change.isOld || reconfigured.has(namespaceOf(change.pod.key)));
+  const counted = target.state === 'promoted' ? changes.filter(isCounted) : changes;
   return {
     ...survey,
     changes: counted,

@@ -175,6 +175,15 @@ test.each([
   expect(result.phase).toBe('rest');
 });
 
+test('a rollout does not forget that a configuration of Envoy failed while pods wait for it', () => {
+  const bad = () => changed(660_000, { ...failing, trouble: 'CrashLoopBackOff' });
+  const stale = () =>
+    changed(3_600_000, { owner: { uid: 'other', kind: 'ReplicaSet' }, isConfigStale: true });
+  const first = to('promoted', { since: NOW - 7_200_000 });
+  const result = step([bad(), bad(), stale(), stale()], first, IN_PLACE, NOW);
+  expect(result).toMatchObject({ phase: 'halted', actions: [], decision: undefined });
+});
+
 test('a rollout goes back at once with failing pods, and one by one with good ones', () => {
   const back = strategyOf('mode: in-place\nbreaker: {then: back}');
   const pods = [
@@ -294,6 +303,12 @@ describe('pods that users forge', () => {
     return {
       alone: step([...forged, pod(), pod()], revisions, IN_PLACE, NOW),
       beside: step([...forged, ...failing, pod()], revisions, IN_PLACE, NOW),
+      proved: step(
+        [...forged, pod({ status: statusOf(NEW), changedAt: NOW - 30_000 })],
+        canary,
+        IN_PLACE,
+        NOW,
+      ),
     };
   };
 
@@ -301,14 +316,9 @@ describe('pods that users forge', () => {
     ['promoted', {}],
     ['canary', { owner: undefined }],
     ['canary', { createdAt: NOW - 10_000 }],
+    ['canary', { createdAt: NOW - 10_000, readySince: NOW - 1_000 }],
   ] as const)(
     'a forged pod takes no part of the rate, hides no failures, makes no room, and holds up no canary: %s',
-      proved: step(
-        [...forged, pod({ status: statusOf(NEW), changedAt: NOW - 30_000 })],
-        canary,
-        IN_PLACE,
-        NOW,
-      ),
     (state, more) => {
       const { alone, beside, proved } = changed(state, more);
       expect(proved.decision).toEqual({ do: 'promote' });
@@ -317,7 +327,6 @@ describe('pods that users forge', () => {
       expect(beside).toMatchObject({ phase: 'halted', decision: { do: 'halt' } });
     },
   );
-    ['canary', { createdAt: NOW - 10_000, readySince: NOW - 1_000 }],
 });
 
 test('namespaces take turns in a rollout, so that none uses up the rate of all', () => {
@@ -478,6 +487,7 @@ test('a canary that has proved nothing goes by others once its pods have waited 
     pod({ ...web, status: statusOf(NEW), createdAt: 0, ready: false, readySince: NOW - 1_000 });
   for (const pods of [
     (since: number) => [pod(blocked(since)), pod(blocked(since))],
+    (since: number) => [pod(blocked(since)), pod({ ...blocked(since), ready: false })],
     () => [broken(), pod(web), pod(web)],
     // It takes as long to end as its user likes.
     () => [pod({ ...web, isGoing: true }), pod(web), pod(web)],
@@ -495,7 +505,6 @@ test('a canary that has proved nothing is promoted where no pod is left that cou
 
 test('a pod that a bad template broke gets the corrected one, though none of its workload may be away', () => {
   const at = new Date(NOW - 300_000).toISOString();
-    (since: number) => [pod(blocked(since)), pod({ ...blocked(since), ready: false })],
   const broken = pod({ status: statusOf(setOf('envoy:bad'), { at }), ready: false });
   const { actions } = step([pod(), pod(), pod(), broken], to('canary', { canary: ALL }), IN_PLACE, NOW);
   expect(actions.map((action) => [action.do, action.pod])).toEqual([['change', broken]]);
