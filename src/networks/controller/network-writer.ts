@@ -59,8 +59,8 @@ export class NetworkWriter {
   }
 
   /**
-   * Writes a changed status, then the Events. This order prevents a second Event after a failed write. A status that
-   * changes only counts may have to wait: then it resolves with the milliseconds until the retry.
+   * Tells what was restored, which no later attempt knows. Writes a changed status, then tells the other Events: a failed
+   * write causes no second one. Resolves with the milliseconds until the retry of a status that must wait: of counts only.
    */
   async report(
     network: Network,
@@ -70,12 +70,14 @@ export class NetworkWriter {
   ): Promise<number | undefined> {
     const key = keyOf(network);
     const { clock } = this.#options;
+    const restored = events.filter(({ reason }) => reason === 'Restored');
+    for (const details of restored) this.tell(network, details);
     const countedAt = this.#countedAt.get(key);
     const waitMs = countedAt === undefined ? 0 : countedAt + PACE_MS - clock.now();
     if (waitMs > 0 && isRecount(network.status, status)) return waitMs;
     if (isChange(network.status, status)) await this.#writeStatus(network, status, signal);
     if (changesCounts(network.status, status)) this.#countedAt.set(key, clock.now());
-    for (const details of events) this.tell(network, details);
+    for (const details of events) if (!restored.includes(details)) this.tell(network, details);
     return undefined;
   }
 

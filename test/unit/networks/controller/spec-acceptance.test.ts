@@ -227,10 +227,13 @@ test('a status that changes only counts is written every 10 s, and another one a
       ...{ mergePatch: unused, jsonPatch: unused },
     },
     copies: new MutationCache<Network>({ get: () => undefined }),
-    ...{ events: { event: () => undefined }, clock: { now: () => now }, now: () => new Date(0) },
+    events: { event: (_, { reason }) => told.push(reason) },
+    ...{ clock: { now: () => now }, now: () => new Date(0) },
   });
-  const report = (next: NetworkStatus) => writer.report(network, next, [], signal);
+  const restored = { type: 'Warning', reason: 'Restored', action: 'Restore', note: '' } as const;
+  const report = (next: NetworkStatus) => writer.report(network, next, [restored], signal);
   const counted = { ...status, attachedPods: 2 };
+  const told: string[] = [];
   expect(await report(counted)).toBeUndefined();
   now += 4_000;
   expect(await report({ ...status, attachedPods: 3 })).toBe(6_000);
@@ -239,3 +242,4 @@ test('a status that changes only counts is written every 10 s, and another one a
   expect(await report(counted)).toBeUndefined();
   expect(written).toEqual([counted, { ...status, cidr: '10.0.1.0/24' }, counted]);
 });
+  expect(told).toEqual(['Restored', 'Restored']);
