@@ -175,6 +175,13 @@ function setUpNetworkController(
     after,
     waiting: (key) => regardingOf(NETWORKS, networks.lister.get(key)),
     /** Those that a new leader must reconcile first. */
+    /** Another process may give ranges now: the next term believes only statuses. */
+    ended() {
+      for (const each of networks.lister.list()) {
+        acceptance.forget(each);
+        acceptance.observe(each);
+      }
+    },
     keys() {
       const leftBehind = providers.all().flatMap((each) => each.leftBehind?.() ?? []);
       return new Set([...networks.lister.list().map(keyOf), ...leftBehind]);

@@ -90,6 +90,7 @@ async function attempt(
   try {
     observed = await observe(network, observed, provider, signal);
     const target = targetOf(observed);
+    acceptance.settle(network, observed.current, target);
     if (!target) return { network, observed, outcome: undefined };
     // First, so that a deletion waits for everything that the provider creates.
     if (!hasFinalizer(network, NETWORK_FINALIZER)) network = await writer.addFinalizer(network, signal);

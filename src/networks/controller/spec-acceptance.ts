@@ -68,8 +68,8 @@ export class SpecAcceptance {
     return undefined;
   }
 
-  settle(network: Network, shape: Subnet): void {
-    this.#reservationsOf(this.#providers.of(network)).settle(keyOf(network), shape);
+  settle(network: Network, ...real: readonly (Subnet | undefined)[]): void {
+    this.#reservationsOf(this.#providers.of(network)).settle(keyOf(network), ...real);
   }
 
   forget(network: Network): void {

@@ -27,10 +27,10 @@ interface Reservation {
   wants: readonly string[];
   /** The ranges of its real network, and those to which it changes. */
   holds: readonly string[];
+  /** Those of `holds` that this process gave it or found, which the cache may not show yet. */
+  given: readonly string[];
   /** The key of a Network, or the user of a cluster range. */
   blockedBy: string | undefined;
-  /** This process has decided about it, so its memory is newer than the cache. */
-  isDecided: boolean;
 }
 
 /**
@@ -69,11 +69,8 @@ export class RangeReservations {
     const reservation = this.#reservationOf(network);
     const isWanted = isEligible && !network.metadata.deletionTimestamp;
     const wants = isWanted ? cidrsOf(subnetOf(network.spec)) : [];
-    const isOther = `${wants}` !== `${reservation.wants}`;
-    this.#record(reservation, wants, reservation.isDecided ? reservation.holds : recorded(network));
-    if (!isOther) return;
-    this.#block(reservation, undefined);
-    this.#freeBlocked(reservation.key);
+    if (`${wants}` !== `${reservation.wants}`) this.#block(reservation, undefined);
+    this.#record(reservation, wants, [...new Set([...recorded(network), ...reservation.given])]);
   }
 
   /** Whether the Network holds the ranges of its spec. */
@@ -87,7 +84,6 @@ export class RangeReservations {
   reserve(key: ObjectKey): Blocked | undefined {
     const reservation = this.#reservations.get(key);
     if (!reservation) return undefined;
-    reservation.isDecided = true;
     const missing = reservation.wants.filter((cidr) => !reservation.holds.includes(cidr));
     for (const cidr of missing) {
       const range = parseRange(cidr);
@@ -100,21 +96,19 @@ export class RangeReservations {
       return { cidr, by };
     }
     this.#block(reservation, undefined);
+    reservation.given = [...reservation.given, ...missing];
     this.#record(reservation, reservation.wants, [...reservation.holds, ...missing]);
     return undefined;
   }
 
-  /** Records the ranges of the real network. Frees the previous ones, unless the spec asks for them. */
-  settle(key: ObjectKey, subnet: Subnet): void {
+  /** Records the ranges that the real network has or may get. Frees all others, unless the spec asks for them. */
+  settle(key: ObjectKey, ...real: readonly (Subnet | undefined)[]): void {
     const reservation = this.#reservations.get(key);
-    const cidrs = cidrsOf(subnet);
-    if (!reservation || cidrs.length === 0) return;
-    reservation.isDecided = true;
+    if (!reservation) return;
     const { wants, holds } = reservation;
-    const now = [...cidrs, ...holds.filter((cidr) => !cidrs.includes(cidr) && wants.includes(cidr))];
-    if (now.length === holds.length && now.every((cidr) => holds.includes(cidr))) return;
-    this.#record(reservation, wants, now);
-    this.#freeBlocked(key);
+    const cidrs = real.flatMap((subnet) => (subnet ? cidrsOf(subnet) : []));
+    reservation.given = [...new Set([...cidrs, ...holds.filter((cidr) => wants.includes(cidr))])];
+    this.#record(reservation, wants, reservation.given);
   }
 
   /** Frees the ranges of a deleted Network. Ignores a newer Network of the same name. */
@@ -124,7 +118,6 @@ export class RangeReservations {
     this.#reservations.delete(key);
     this.#record(reservation, [], []);
     this.#block(reservation, undefined);
-    this.#freeBlocked(key);
   }
 
   #reservationOf(network: Network): Reservation {
@@ -133,7 +126,7 @@ export class RangeReservations {
     const known = this.#reservations.get(key);
     if (known?.uid === uid) return known;
     this.forget(key, known?.uid);
-    const nothing = { wants: [], holds: [], blockedBy: undefined, isDecided: false };
+    const nothing = { wants: [], holds: [], given: [], blockedBy: undefined };
     const reservation: Reservation = { key, uid, createdAt, ...nothing };
     this.#reservations.set(key, reservation);
     return reservation;
@@ -155,11 +148,13 @@ export class RangeReservations {
 
   #record(reservation: Reservation, wants: readonly string[], holds: readonly string[]): void {
     if (`${wants} ${holds}` === `${reservation.wants} ${reservation.holds}`) return;
-    for (const range of parsed([...reservation.wants, ...reservation.holds]))
-      this.#tree.delete(range, reservation);
+    const before = [...reservation.wants, ...reservation.holds];
+    for (const range of parsed(before)) this.#tree.delete(range, reservation);
     reservation.wants = wants;
-    reservation.holds = holds;
-    for (const range of parsed([...wants, ...holds])) this.#tree.add(range, reservation);
+    // No network has all addresses. A status that says so, of etcd, would keep every other Network from its range.
+    reservation.holds = holds.filter((cidr) => !cidr.endsWith('/0'));
+    for (const range of parsed([...wants, ...reservation.holds])) this.#tree.add(range, reservation);
+    if (before.some((cidr) => ![...wants, ...holds].includes(cidr))) this.#freeBlocked(reservation.key);
   }
 
   #block(reservation: Reservation, blocker: string | undefined): void {
@@ -180,8 +175,7 @@ export class RangeReservations {
 function recorded(network: Network): readonly string[] {
   const { cidr, secondary } = network.status ?? {};
   if (cidr === undefined || !hasFinalizer(network, NETWORK_FINALIZER)) return [];
-  // No network has all addresses. A status that says so, of etcd, would keep every other Network from its range.
-  return cidrsOf({ cidr, gateway: '', ...(secondary && { secondary }) }).filter((one) => !one.endsWith('/0'));
+  return cidrsOf({ cidr, gateway: '', ...(secondary && { secondary }) });
 }
 
 function precedes(a: Reservation, b: Reservation): boolean {

@@ -32,6 +32,7 @@ export interface Mishap {
 
 interface Operator {
   readonly reconcile: Reconcile;
+  readonly acceptance: SpecAcceptance;
   readonly checkNeutron: ReturnType<typeof neutronCheck>;
 }
 
@@ -63,6 +64,11 @@ export class NetworkModel {
 
   get network(): Network | undefined {
     return this.#networks.live.get(this.key);
+  }
+
+  /** Of the process that runs. */
+  get acceptance(): SpecAcceptance {
+    return this.#operator.acceptance;
   }
 
   create(spec: NetworkSpec): void {
@@ -174,7 +180,7 @@ export class NetworkModel {
       metrics: { available: () => {} },
       log: capturedLog().log,
     });
-    return { reconcile, checkNeutron };
+    return { reconcile, acceptance, checkNeutron };
   }
 
   /** Requests to the API server. */

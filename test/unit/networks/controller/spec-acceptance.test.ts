@@ -13,6 +13,7 @@ import type { Provider } from '../../../../src/networks/providers.ts';
 import { formatRange, overlaps, type Range } from '../../../../src/networks/ranges/cidr.ts';
 import { ClusterRanges } from '../../../../src/networks/ranges/cluster-ranges.ts';
 import { FakeAttachments } from '../../../support/network/fake-attachments.ts';
+import { NetworkModel } from '../../../support/network/network-model.ts';
 import { type NetworkOptions, newNetwork } from '../networks.ts';
 import { anyRange, firstHost, range } from '../ranges.ts';
 
@@ -79,6 +80,19 @@ test.each([
   const loser = network('10.1.7.0/24', { name: 'loser' });
   const message = `10.1.7.0/24 overlaps 10.1.0.0/16 of ${name}: use a range that does not overlap it`;
   expect(acceptance.specErrorOf(loser)).toEqual({ reason: 'Overlap', message });
+});
+
+test('a range that a Network asked for before is free, also if its real network cannot be made', async () => {
+  const model = new NetworkModel();
+  model.attachments.store({ metadata: { namespace: 'default', name: 'a' }, spec: {} });
+  model.create({ cidr: '10.1.0.0/16', gateway: '10.1.0.1' });
+  await model.reconcile();
+  await model.reconcile();
+  model.edit({ cidr: '10.2.0.0/16', gateway: '10.2.0.1' });
+  await model.reconcile();
+  const reasonOf = (cidr: string) =>
+    model.acceptance.specErrorOf(newNetwork({ name: cidr, cidr, gateway: firstHost(range(cidr)) }))?.reason;
+  expect(['10.1.0.0/16', '10.2.0.0/16'].map(reasonOf)).toEqual([undefined, 'Overlap']);
 });
 
 test('a range that the cluster starts to use stays with a Network that holds it, with a warning', () => {
@@ -217,6 +231,7 @@ test('a status that changes only counts is written every 10 s, and another one a
   let now = 1_000;
   const network = newNetwork({ status });
   const written: unknown[] = [];
+  const told: string[] = [];
   const unused = () => Promise.reject(new Error('not a write of a status'));
   const writer = new NetworkWriter({
     client: {
@@ -233,13 +248,12 @@ test('a status that changes only counts is written every 10 s, and another one a
   const restored = { type: 'Warning', reason: 'Restored', action: 'Restore', note: '' } as const;
   const report = (next: NetworkStatus) => writer.report(network, next, [restored], signal);
   const counted = { ...status, attachedPods: 2 };
-  const told: string[] = [];
   expect(await report(counted)).toBeUndefined();
   now += 4_000;
   expect(await report({ ...status, attachedPods: 3 })).toBe(6_000);
+  expect(told).toEqual(['Restored', 'Restored']);
   expect(await report({ ...status, cidr: '10.0.1.0/24' })).toBeUndefined();
   now += 6_000;
   expect(await report(counted)).toBeUndefined();
   expect(written).toEqual([counted, { ...status, cidr: '10.0.1.0/24' }, counted]);
 });
-  expect(told).toEqual(['Restored', 'Restored']);

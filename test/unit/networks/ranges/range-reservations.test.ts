@@ -108,6 +108,26 @@ test('a range that is held is held together with the range of a pending change',
   expect(reserve('c')?.key).toBe('default/a');
 });
 
+test('a range that is held is held while an attempt changes to it, also if the spec changes meanwhile', () => {
+  const { reservations, observe, reserve } = newReservations();
+  observe('a', '10.0.0.0/16');
+  reserve('a');
+  observe('a', '10.1.0.0/16');
+  reservations.settle('default/a', undefined, subnetOf('10.0.0.0/16'));
+  observe('b', '10.0.0.0/16');
+  expect(reserve('b')?.key).toBe('default/a');
+});
+
+test('a range that is held is known from the status of another leader, also to a process that has led', () => {
+  const { reservations, observe, reserve } = newReservations();
+  observe('a', '10.0.0.0/16');
+  reserve('a');
+  reservations.settle('default/a', subnetOf('10.0.0.0/16'));
+  observe('a', '10.1.0.0/16', heldIn('10.1.0.0/16'));
+  observe('old', '10.1.0.0/16', { createdAt: '2025-01-01T00:00:00Z' });
+  expect(reserve('old')?.key).toBe('default/a');
+});
+
 test('a range that is held is not released by a late deletion of an earlier Network of the same name', () => {
   const { observe, reserve, forget } = newReservations();
   observe('a', '10.0.0.0/16', { uid: 'new' });
