@@ -111,7 +111,9 @@ export function setUpNetworks(
     await Promise.all([...backends, rangesKnown(soon)]);
   };
 
-  const shared = { access, events, networks, pods, providers: registry, resyncMs, after };
+  const copies = new MutationCache(networks.lister);
+  const changing = new Set<ObjectKey>();
+  const shared = { access, events, networks, copies, changing, pods, providers: registry, resyncMs, after };
   const users = setUpPodController(manager, {
     ...{ ...shared, controller: podController, nodes, networkNodes, networkQueue: queue },
   });
@@ -144,12 +146,11 @@ type NetworkControllerOptions = Omit<PodControllerOptions, 'nodes' | 'networkNod
 
 function setUpNetworkController(
   { leaderClient: client, clock }: Manager,
-  { controller, networks, events, providers, resyncMs, after }: NetworkControllerOptions,
+  { controller, networks, copies, changing, events, providers, resyncMs, after }: NetworkControllerOptions,
   ranges: RangeRules,
 ): void {
   const { queue } = controller;
   const acceptance = new SpecAcceptance(providers, (key) => queue.add(key), ranges);
-  const copies = new MutationCache(networks.lister);
   networks.addEventHandler(
     {
       onAdd(network) {
@@ -171,10 +172,9 @@ function setUpNetworkController(
     { resyncMs },
   );
   const writer = new NetworkWriter({ client, copies, events, clock, now: () => new Date() });
-  controller.reconcile(networkReconcile({ copies, providers, acceptance, writer }), {
+  controller.reconcile(networkReconcile({ copies, providers, acceptance, writer, changing }), {
     after,
     waiting: (key) => regardingOf(NETWORKS, networks.lister.get(key)),
-    /** Those that a new leader must reconcile first. */
     /** Another process may give ranges now: the next term believes only statuses. */
     ended() {
       for (const each of networks.lister.list()) {
@@ -182,6 +182,7 @@ function setUpNetworkController(
         acceptance.observe(each);
       }
     },
+    /** Those that a new leader must reconcile first. */
     keys() {
       const leftBehind = providers.all().flatMap((each) => each.leftBehind?.() ?? []);
       return new Set([...networks.lister.list().map(keyOf), ...leftBehind]);

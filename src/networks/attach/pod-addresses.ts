@@ -20,6 +20,8 @@ export interface PodAddressesOptions {
   readonly networks: Pick<Lister<Network>, 'get'>;
   readonly providers: Pick<ProviderRegistry, 'maker'>;
   readonly access: NetworkAccess;
+  /** The Networks whose range is about to change: the status shows the old one. */
+  readonly changing: ReadonlySet<ObjectKey>;
 }
 
 /**
@@ -55,13 +57,16 @@ export class PodAddresses {
     text: string,
     signal: AbortSignal,
   ): Promise<{ readonly text: string } | Refusal> {
-    const { ipam, networks, providers, access } = this.#options;
+    const { ipam, networks, providers, access, changing } = this.#options;
     const { namespace = '' } = pod.metadata;
     const selection = parseSelection(text, namespace);
     if ('problem' in selection) return { text };
     const named = selection.networks
       .map((selected, index) => ({ index, network: keyOfSelected(selected), element: selected.element }))
       .filter(({ network }) => isNetworkKey(network) && access.allows(namespace, network));
+    const moving = named.find(({ network }) => changing.has(network))?.network;
+    const why = `the range of Network ${moving} is about to change`;
+    if (moving !== undefined) return { reason: 'WaitsForNetwork', why, retryAfterMs: 1_000 };
     const options = new Map<number, JsonObject>();
     const requests = named
       .filter(({ network }) => ipam.of(network) !== undefined)

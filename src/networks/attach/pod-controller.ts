@@ -10,6 +10,7 @@ import type { Task } from '../../kube/util/task-group.ts';
 import { IpamState } from '../addresses/ipam-state.ts';
 import type { Network } from '../api/types.ts';
 import type { ProviderRegistry } from '../controller/provider-registry.ts';
+import type { ReconcileOptions } from '../controller/reconcile.ts';
 import type { SplitController } from '../controller/split-controller.ts';
 import type { ClusterNode } from '../nodes/cluster-node.ts';
 import { isGated, type NetworkPod, POD_INDEXERS } from '../pods/network-pods.ts';
@@ -17,7 +18,9 @@ import { NetworkUsers } from './network-users.ts';
 import { PodAddresses } from './pod-addresses.ts';
 import { PodGates, type PodGatesOptions } from './pod-gates.ts';
 
-export interface PodControllerOptions extends Pick<PodGatesOptions, 'access' | 'events'> {
+export interface PodControllerOptions
+  extends Pick<PodGatesOptions, 'access' | 'events'>,
+    Pick<ReconcileOptions, 'copies' | 'changing'> {
   readonly controller: SplitController;
   readonly networks: Informer<Network>;
   /** With POD_INDEXERS. */
@@ -40,12 +43,12 @@ export const GATHER_MS = 200;
  * Networks when their users change. Returns these users.
  */
 export function setUpPodController(manager: Manager, options: PodControllerOptions): NetworkUsers {
-  const { controller, access, pods, networks, nodes, providers, resyncMs } = options;
+  const { controller, access, pods, networks, copies, nodes, providers, resyncMs } = options;
   const { queue } = controller;
   const client = manager.leaderClient;
   const ipam = new IpamState({
     pods: pods.lister,
-    networks: networks.lister,
+    networks: copies,
     gives: (network) => providers.maker(network)?.takesAddresses ?? false,
     isAway: (node) => nodes.lister.get(node)?.isAway ?? false,
     onFreed: (network) => {
@@ -53,7 +56,7 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
     },
   });
   const users = new NetworkUsers(pods.lister, ipam);
-  const addresses = new PodAddresses({ client, ipam, access, providers, networks: networks.lister });
+  const addresses = new PodAddresses({ ...options, client, ipam, networks: copies });
   nodes.addEventHandler({
     onUpdate: (previous, { metadata: { name }, isAway }) => {
       if (previous.isAway && !isAway) ipam.nodeChanged(name);
@@ -92,7 +95,7 @@ export function setUpPodController(manager: Manager, options: PodControllerOptio
   });
   const gates = new PodGates({
     ...{ client, pods: pods.lister, users, ipam, addresses, access },
-    stateOf: (key) => providers.stateOf(key, networks.lister.get(key)),
+    stateOf: (key) => providers.stateOf(key, copies.get(key)),
     ...{ nodes: options.networkNodes, events: options.events },
     onConflict: () => taken.inc(),
   });

@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
+import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { MutationCache } from '../../kube/cache/mutation-cache.ts';
 import type { Reconcile, Result } from '../../kube/controller/controller.ts';
 import { toError } from '../../kube/util/errors.ts';
 import { conditionOf } from '../api/conditions.ts';
 import { NETWORK_FINALIZER } from '../api/names.ts';
 import { hasFinalizer } from '../api/resources.ts';
-import { recordedSubnet, subnetOf } from '../api/subnet.ts';
+import { rangesOf, recordedSubnet, subnetOf } from '../api/subnet.ts';
 import type { Network } from '../api/types.ts';
 import type { Provider, Removal, Usage } from '../providers.ts';
 import { deletionUpdates, namePods, type ObservedState, type Outcome, targetOf } from './condition-plan.ts';
@@ -14,10 +16,12 @@ import type { SpecAcceptance } from './spec-acceptance.ts';
 import { eventsOf, statusOf, statusWith } from './status.ts';
 
 export interface ReconcileOptions {
-  readonly copies: Pick<MutationCache<Network>, 'get'>;
+  readonly copies: MutationCache<Network>;
   readonly providers: Pick<ProviderRegistry, 'all' | 'of'>;
   readonly acceptance: SpecAcceptance;
   readonly writer: NetworkWriter;
+  /** The Networks whose range changes, from before their pods are counted until `copies` shows it. */
+  readonly changing: Set<ObjectKey>;
 }
 
 /**
@@ -32,6 +36,7 @@ export function networkReconcile(options: ReconcileOptions): Reconcile {
       const network = copies.get(key);
       if (!network) {
         writer.forget(key);
+        options.changing.delete(key);
         for (const provider of providers.all()) await provider.release?.(key, signal);
         return {};
       }
@@ -69,13 +74,14 @@ async function applySpec(
     throw new AggregateError([error, thrown], `${error.message}; writing the status also failed`);
   }
   if (error) throw error;
+  options.changing.delete(keyOf(network));
   return soonest(countAgainMs, outcome?.kind === 'notReady' ? outcome.retryAfterMs : undefined);
 }
 
 async function attempt(
   first: Network,
   provider: Provider,
-  { acceptance, writer }: ReconcileOptions,
+  { acceptance, writer, changing }: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Attempt> {
   let network = first;
@@ -87,9 +93,14 @@ async function attempt(
     attachesPods: provider.attachesPods,
     warning: acceptance.warningFor(network),
   };
+  const ranges = (subnet = observed.desired) => rangesOf(subnet);
+  const recorded = ranges(observed.current);
   try {
+    // A pod that is not counted must not get an address of the range that the Network leaves.
+    if (!isDeepStrictEqual(ranges(targetOf(observed)), recorded)) changing.add(keyOf(first));
     observed = await observe(network, observed, provider, signal);
     const target = targetOf(observed);
+    if (isDeepStrictEqual(ranges(target), recorded)) changing.delete(keyOf(first));
     acceptance.settle(network, observed.current, target);
     if (!target) return { network, observed, outcome: undefined };
     // First, so that a deletion waits for everything that the provider creates.

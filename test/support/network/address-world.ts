@@ -205,7 +205,7 @@ export class Replica {
     // A client can also list without a reader, which nobody does here.
     this.addresses = new PodAddresses({
       ...{ client: client as never, ipam: this.ipam, access: OPEN_ACCESS },
-      ...{ networks: { get: () => undefined }, providers: { maker: () => undefined } },
+      ...{ networks: { get: () => undefined }, providers: { maker: () => undefined }, changing: new Set() },
     });
     this.#gates = new PodGates({
       client,

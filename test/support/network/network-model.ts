@@ -49,6 +49,10 @@ export class NetworkModel {
   known: ReadonlyMap<string, KnownNode> | undefined;
   /** What the Events said, as `REASON: NOTE`. */
   readonly events: string[] = [];
+  /** The Network while its range changes. */
+  readonly changing = new Set<ObjectKey>();
+  /** What happens before the next call. */
+  meanwhile: (() => Promise<void>) | undefined;
   readonly #clock = new FakeClock();
   readonly #networks = new FakeObjects<Network>();
   #uids = 0;
@@ -62,13 +66,13 @@ export class NetworkModel {
     this.#operator = this.#newOperator();
   }
 
-  get network(): Network | undefined {
-    return this.#networks.live.get(this.key);
-  }
-
   /** Of the process that runs. */
   get acceptance(): SpecAcceptance {
     return this.#operator.acceptance;
+  }
+
+  get network(): Network | undefined {
+    return this.#networks.live.get(this.key);
   }
 
   create(spec: NetworkSpec): void {
@@ -170,7 +174,7 @@ export class NetworkModel {
       clock: this.#clock,
     });
     const acceptance = new SpecAcceptance(providers, () => {});
-    const reconcile = networkReconcile({ copies, providers, acceptance, writer });
+    const reconcile = networkReconcile({ copies, providers, acceptance, writer, changing: this.changing });
     const checkNeutron = neutronCheck({
       client,
       store,
@@ -213,6 +217,9 @@ export class NetworkModel {
 
   async #through<R>(call: () => Promise<R>): Promise<R> {
     if (this.#isDead) throw new Error('the process is dead');
+    const { meanwhile } = this;
+    this.meanwhile = undefined;
+    await meanwhile?.();
     const mishap = this.#calls++ === this.#mishap?.nth ? this.#mishap : undefined;
     if (!mishap) return call();
     this.#isDead = mishap.dies;

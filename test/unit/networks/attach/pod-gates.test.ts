@@ -4,7 +4,7 @@ import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import { Store } from '../../../../src/kube/cache/store.ts';
 import type { EventDetails } from '../../../../src/kube/events/events.ts';
-import type { Conflict } from '../../../../src/networks/addresses/ipam-state.ts';
+import { type Conflict, IpamState } from '../../../../src/networks/addresses/ipam-state.ts';
 import { NetworkUsers } from '../../../../src/networks/attach/network-users.ts';
 import { PodAddresses } from '../../../../src/networks/attach/pod-addresses.ts';
 import { PodGates } from '../../../../src/networks/attach/pod-gates.ts';
@@ -12,6 +12,7 @@ import type { NetworkState } from '../../../../src/networks/controller/provider-
 import { NetworkAccess } from '../../../../src/networks/pods/network-access.ts';
 import { type NetworkPod, networkPods, POD_INDEXERS } from '../../../../src/networks/pods/network-pods.ts';
 import type { Refusal } from '../../../../src/networks/providers.ts';
+import { NetworkModel } from '../../../support/network/network-model.ts';
 
 const access = new NetworkAccess([]);
 
@@ -104,7 +105,7 @@ test('a pod gets neither an address nor a port on a Network that its namespace m
   const served = (network: string) => void asked.push(network);
   const options = {
     ...{ access, client: {} as never, ipam: { of: served } as never },
-    ...{ networks: { get: served }, providers: { maker: () => undefined } },
+    ...{ networks: { get: served }, providers: { maker: () => undefined }, changing: new Set<string>() },
   };
   const text = '[{"name":"blue"},{"name":"blue","namespace":"green"}]';
   expect(await new PodAddresses(options).fill(gatedPod(), text, signal)).toEqual({ text });
@@ -120,7 +121,7 @@ test('the pods are read once in a term, also if the read of the former term fail
   const addresses = new PodAddresses({
     ...{ access, client: { list } as never, networks: { get: () => undefined } },
     ipam: { of: () => ({}), listed: () => undefined, allocate: () => [] } as never,
-    providers: { maker: () => undefined },
+    ...{ providers: { maker: () => undefined }, changing: new Set() },
   });
   const fill = () => addresses.fill(gatedPod(), '[{"name":"blue"}]', signal);
   const former = fill();
@@ -212,6 +213,30 @@ test('the addresses of a pod come with the patch that removes the gate', async (
   await reconcile();
   expect(patches).toHaveLength(1);
   expect(patches[0]?.slice(-2)).toEqual(replaced);
+});
+
+test('the addresses of a pod are not of the range that its Network is leaving', async () => {
+  const model = new NetworkModel();
+  const pods = new Store<NetworkPod>(POD_INDEXERS);
+  const networks = { get: () => model.network };
+  const no = () => false;
+  const addresses = new PodAddresses({
+    client: { list: async () => ({ items: [] }) } as never,
+    ipam: new IpamState({ pods, networks, gives: () => true, isAway: no, onFreed: no }),
+    ...{ access, networks, providers: { maker: () => undefined }, changing: model.changing },
+  });
+  const fill = () =>
+    addresses.fill({ ...gatedPod(), metadata: { name: 'p', namespace: 'default' } }, 'a', signal);
+  model.create({ cidr: '10.0.0.0/16', gateway: '10.0.0.1' });
+  for (let round = 0; round < 3; round++) await model.reconcile();
+  model.edit({ cidr: '10.1.0.0/16', gateway: '10.1.0.1' });
+  let during: unknown;
+  model.meanwhile = async () => {
+    during = await fill();
+  };
+  await model.reconcile();
+  expect(during).toEqual(expect.objectContaining({ reason: 'WaitsForNetwork', retryAfterMs: 1_000 }));
+  expect(await fill()).toEqual({ text: expect.stringContaining('10.1.0.2/16') });
 });
 
 test('the addresses of a pod come later for a pod without a gate, tied to its annotation', async () => {
