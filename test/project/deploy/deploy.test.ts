@@ -6,11 +6,20 @@ import { imageParts } from '../../../hack/deploy/image-reference.ts';
 import { type Change, helmTemplate, type Manifests, valueName } from '../../../hack/helm/template.ts';
 import { withValues } from '../../../hack/helm/values.ts';
 import { serveOption } from '../../../src/cli/options/serve-options.ts';
+import { RULES } from '../../../src/injection/rules/index.ts';
 
 test('terminationGracePeriodSeconds is longer than a shutdown', async () => {
   const deployment = await readFile('deploy/base/deployment.yaml', 'utf8');
   const [, seconds] = /terminationGracePeriodSeconds: (\d+)/.exec(deployment) ?? [];
   expect(Number(seconds) * 1000).toBeGreaterThan(serveOption('shutdown-timeout').defaultValue);
+});
+
+test('the alert of skipped pods has each reason of which users are warned', () => {
+  const rules = readFileSync('deploy/components/monitoring/prometheus-rule.yaml', 'utf8');
+  const [, reasons = ''] = /decision="skipped", reason=~"(.*)"/.exec(rules) ?? [];
+  const warned = RULES.filter(({ warn }) => warn === true).map(({ reason }) => reason);
+  // Without a template nothing is skipped, and with an odd user the pod gets its sidecar.
+  expect([...reasons.split('|'), 'no-template', 'proxy-user'].toSorted()).toEqual(warned.toSorted());
 });
 
 interface Values {
