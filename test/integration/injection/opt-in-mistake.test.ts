@@ -229,6 +229,14 @@ test.each(['inbound', 'outbound'])(
   },
 );
 
+test('the image auto is no mistake where pods need no opt-in', async () => {
+  const { stdout } = await must(controlPlane, [
+    'kustomize',
+    join(projectDirectory(), 'deploy/overlays/all-pods'),
+  ]);
+  expect(stdout).not.toContain('has the image auto');
+});
+
 const VALUE = 'is "yes": write "true" or "false"';
 
 test('an opt-in that is neither true nor false is warned of in a pod template', async () => {
