@@ -56,7 +56,7 @@ export interface ProviderContext {
   readonly namespace: string;
   /** Those that use Networks or wait for them. */
   readonly pods: Pick<Informer<KubeObject>, 'lister' | 'addEventHandler'>;
-  /** The cache of Networks, with the index `vni`. */
+  /** The cache of Networks, with MULTUS_INDEXERS. */
   readonly networks: Pick<Lister<Network>, 'get' | 'byIndex'>;
   readonly enqueue: (key: ObjectKey) => void;
   readonly enqueueAll: () => void;

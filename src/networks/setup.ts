@@ -17,7 +17,7 @@ import { networkReconcile } from './controller/reconcile.ts';
 import { type RangePolicy, type RangeRules, SpecAcceptance } from './controller/spec-acceptance.ts';
 import { SplitController } from './controller/split-controller.ts';
 import { setUpMultus } from './multus/multus.ts';
-import { VNI_INDEXERS } from './multus/vnis.ts';
+import { MULTUS_INDEXERS } from './multus/vnis.ts';
 import { CLUSTER_NODES } from './nodes/cluster-node.ts';
 import { setUpNodes } from './nodes/network-nodes.ts';
 import { NetworkAccess } from './pods/network-access.ts';
@@ -63,7 +63,7 @@ export function setUpNetworks(
   const events = logged(manager.events, log);
   const registry = new ProviderRegistry(options.networkProvider);
 
-  const networks = manager.informer(NETWORKS, { transform: cachedNetwork, indexers: VNI_INDEXERS });
+  const networks = manager.informer(NETWORKS, { transform: cachedNetwork, indexers: MULTUS_INDEXERS });
   const pods = manager.informer(networkPods(access), {
     fieldSelector: LIVE_PODS,
     keep: (pod) => isRelevant(pod) || pod.metadata.namespace === options.nodeAgentNamespace,

@@ -208,6 +208,12 @@ function nameConflict(found: KubeObject): NotReady {
   return notReady('NameConflict', message);
 }
 
+/** Bridge names are short hashes of keys. Pods on both Networks would be on one bridge. */
+export function bridgeConflict({ metadata: { namespace, name } }: Network): NotReady {
+  const message = `Network ${namespace}/${name} has a bridge of the same name on the nodes: recreate this Network under another name`;
+  return notReady('NameConflict', message);
+}
+
 function terminating(found: KubeObject): NotReady {
   return notReady('Terminating', `${describe(found)} is being deleted: the operator recreates it afterwards`);
 }

@@ -14,15 +14,15 @@ import type { NetworkNodes } from '../nodes/network-nodes.ts';
 import type { NetworkAccess } from '../pods/network-access.ts';
 import type { Provider, ProviderContext } from '../providers.ts';
 import { attachmentWith, cachedAttachment, isMadeFor } from './attachment.ts';
-import { Attachments, type AttachmentsOptions, nowhere } from './attachments.ts';
-import { cniConfig } from './cni-config.ts';
+import { Attachments, type AttachmentsOptions, bridgeConflict, nowhere } from './attachments.ts';
+import { bridgeName, cniConfig } from './cni-config.ts';
 import { Vnis } from './vnis.ts';
 
 export interface MultusOptions
   extends AttachmentsOptions,
     Pick<ProviderContext, 'usageOf'>,
     Pick<Provider, 'waitForSync'> {
-  /** Their status shows which VXLAN identifiers are in use. */
+  /** With MULTUS_INDEXERS. */
   readonly networks: Pick<Lister<Network>, 'byIndex'>;
   readonly nodes: Pick<NetworkNodes, 'mtu' | 'withoutMultus'>;
   readonly access: Pick<NetworkAccess, 'isShared'>;
@@ -52,8 +52,12 @@ export function multusProvider(options: MultusOptions): MultusProvider {
       return isForeign ? { pods: [], allocated: 0 } : usageOf(network);
     },
     async ensure(network, subnet, signal) {
-      const vni = vnis.vniFor(network);
       const key = keyOf(network);
+      const rival = options.networks
+        .byIndex('bridge', bridgeName(key))
+        .find((each) => !isOlder(network, each));
+      if (rival) return bridgeConflict(rival);
+      const vni = vnis.vniFor(network);
       const wanted = attachmentWith(network, cniConfig(key, subnet.mtu, access.isShared(key)));
       const change = await attachments.ensure(network, wanted, signal);
       if (typeof change === 'object') return change;
@@ -96,6 +100,12 @@ export function setUpMultus(
     onDelete: changed,
   });
   return provider;
+}
+
+/** Whether the Network comes before the other, or is the same one. Of two of the same second, neither does. */
+function isOlder(network: Network, other: Network): boolean {
+  const createdAt = ({ metadata }: Network) => metadata.creationTimestamp ?? '';
+  return keyOf(network) === keyOf(other) || createdAt(network) < createdAt(other);
 }
 
 function isLeftBehind(attachment: NetworkAttachmentDefinition): boolean {

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
 import type { Lister } from '../../kube/cache/store.ts';
 import type { Network } from '../api/types.ts';
-import { FIRST_VNI, VNI_COUNT } from './cni-config.ts';
+import { bridgeName, FIRST_VNI, VNI_COUNT } from './cni-config.ts';
 
-/** For the cache of Networks: `vni` finds those with this VNI in their status. */
-export const VNI_INDEXERS = {
+/** For the cache of Networks: `vni` finds those with this VNI in their status, `bridge` those whose bridge has this name. */
+export const MULTUS_INDEXERS = {
+  bridge: (network: Network): readonly string[] => [bridgeName(keyOf(network))],
   vni: ({ status }: Network): readonly string[] => (status?.vni === undefined ? [] : [`${status.vni}`]),
 };
 
@@ -17,7 +18,7 @@ export class Vnis {
   readonly #networks: Pick<Lister<Network>, 'byIndex'>;
   readonly #given = new Map<number, ObjectKey>();
 
-  /** `networks` has the indexers VNI_INDEXERS. */
+  /** `networks` has the indexers MULTUS_INDEXERS. */
   constructor(networks: Pick<Lister<Network>, 'byIndex'>) {
     this.#networks = networks;
   }

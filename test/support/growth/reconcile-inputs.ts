@@ -5,7 +5,7 @@ import type { Network } from '../../../src/networks/api/types.ts';
 import { NetworkUsers } from '../../../src/networks/attach/network-users.ts';
 import { namePods } from '../../../src/networks/controller/condition-plan.ts';
 import { FIRST_VNI } from '../../../src/networks/multus/cni-config.ts';
-import { VNI_INDEXERS, Vnis } from '../../../src/networks/multus/vnis.ts';
+import { MULTUS_INDEXERS, Vnis } from '../../../src/networks/multus/vnis.ts';
 import { NetworkAccess } from '../../../src/networks/pods/network-access.ts';
 import { networkPods, POD_INDEXERS } from '../../../src/networks/pods/network-pods.ts';
 import { RangeReservations } from '../../../src/networks/ranges/range-reservations.ts';
@@ -60,7 +60,7 @@ const NETWORKS: readonly GrowingInput[] = [
   {
     name: 'networks: identifiers that are all the same',
     work: (n) => {
-      const store = new Store<Network>(VNI_INDEXERS);
+      const store = new Store<Network>(MULTUS_INDEXERS);
       for (const each of times(n, (i) => network(i, apart(i))))
         store.set({ ...each, status: { cidr: each.spec.cidr, vni: FIRST_VNI } });
       const last = store.list().at(-1);

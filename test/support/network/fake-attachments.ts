@@ -6,7 +6,7 @@ import type { ObjectRef } from '../../../src/kube/client/client.ts';
 import type { NetworkAttachmentDefinition } from '../../../src/networks/api/resources.ts';
 import type { Network } from '../../../src/networks/api/types.ts';
 import type { MultusOptions } from '../../../src/networks/multus/multus.ts';
-import { VNI_INDEXERS } from '../../../src/networks/multus/vnis.ts';
+import { MULTUS_INDEXERS } from '../../../src/networks/multus/vnis.ts';
 import type { Usage } from '../../../src/networks/providers.ts';
 
 type Stored<T> = { -readonly [K in keyof T]: T[K] } & KubeObject & { spec?: unknown; status?: unknown };
@@ -116,7 +116,7 @@ export class FakeAttachments extends FakeObjects<NetworkAttachmentDefinition> {
   /** Whether the cache says that it has been filled. */
   hasSynced = true;
   /** The Networks whose status tells of VXLAN identifiers. */
-  readonly networks = new Store<Network>(VNI_INDEXERS);
+  readonly networks = new Store<Network>(MULTUS_INDEXERS);
 
   readonly usageOf = (): Usage => ({ pods: [] });
   readonly access = { isShared: () => false };

@@ -6,9 +6,9 @@ import type { NetworkAttachmentDefinition } from '../../../../src/networks/api/r
 import type { Subnet } from '../../../../src/networks/api/subnet.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
 import { attachmentWith, cachedAttachment } from '../../../../src/networks/multus/attachment.ts';
-import { cniConfig, FIRST_VNI, VNI_COUNT } from '../../../../src/networks/multus/cni-config.ts';
+import { bridgeName, cniConfig, FIRST_VNI, VNI_COUNT } from '../../../../src/networks/multus/cni-config.ts';
 import { type MultusProvider, multusProvider } from '../../../../src/networks/multus/multus.ts';
-import { VNI_INDEXERS, Vnis } from '../../../../src/networks/multus/vnis.ts';
+import { MULTUS_INDEXERS, Vnis } from '../../../../src/networks/multus/vnis.ts';
 import { FakeAttachments, refusal } from '../../../support/network/fake-attachments.ts';
 import { newNetwork } from '../networks.ts';
 
@@ -89,6 +89,19 @@ test('ensure of Multus does not patch a foreign replacement', async () => {
   expect(fake.live.get(key)).toEqual(before);
 });
 
+test('a Network whose bridge has the name of one that is not younger gets no definition', async () => {
+  const ensured = async (createdAt: string) => {
+    const networks = new Store<Network>({ ...MULTUS_INDEXERS, bridge: () => [bridgeName(key)] });
+    for (const each of [newNetwork({ name: 'rival', createdAt }), network]) networks.set(each);
+    const fake = new FakeAttachments();
+    const { kind } = await multusProvider({ ...fake, networks }).ensure(network, shape, signal);
+    return [kind, ...fake.requests];
+  };
+  const all = await Promise.all(['2025', '2026-01-01T00:00:00Z', '2027'].map(ensured));
+  expect(all).toEqual([['notReady'], ['notReady'], ['ready', 'create']]);
+  expect(cacheOf([network, asked('a')]).byIndex('bridge', bridgeName(key))).toEqual([network]);
+});
+
 test('ensure of Multus waits for other finalizers of a definition that is being deleted', async () => {
   const { fake, ensure } = newProvider();
   const { metadata, ...rest } = attachmentWith(network, cniConfig(keyOf(network), shape.mtu));
@@ -166,7 +179,7 @@ const subnet = { cidr: '10.0.0.0/16', gateway: '10.0.0.1' };
 const recorded = (name: string, vni: number) => newNetwork({ name, status: { cidr: subnet.cidr, vni } });
 const asked = (name: string) => newNetwork({ name });
 function cacheOf(networks: Iterable<Network>): Store<Network> {
-  const store = new Store<Network>(VNI_INDEXERS);
+  const store = new Store<Network>(MULTUS_INDEXERS);
   for (const one of networks) store.set(one);
   return store;
 }
