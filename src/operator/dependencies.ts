@@ -30,7 +30,8 @@ const UNCALLED = 'the webhook gets no calls, so pods with their own opt-in are r
 const POLICIES = {
   fence: 'only RBAC limits what the operator may write',
   'network-addresses': 'users can change the addresses of pods on Networks',
-  'network-status': 'users with rights for Networks can write .status, on which node agents act',
+  'network-status':
+    'users with rights for Networks can write .status, on which node agents act, and remove finalizers',
   'opt-in': 'misplaced opt-ins cause no warning',
   routes: 'users can change and delete the routes of sidecars',
 };

@@ -11,6 +11,7 @@ import { since } from '../../support/jest/since.ts';
 const AGENTS = 'envoy-initializer-node-agent';
 const NOT_ITS_NODE = 'a node agent may write one ConfigMap, that of its own node';
 const ONLY_OPERATOR = 'only envoy-initializer may write the status of a Network';
+const ONLY_OPERATOR_REMOVES = 'only envoy-initializer may remove the finalizer of a Network';
 const ONLY_PORTS = 'only envoy-initializer may write OvnPort';
 const NETWORK = {
   apiVersion: 'samplecrd.k8s.io/v1',
@@ -204,6 +205,22 @@ since(32).test(
     expect(await write('tenant')).toContain('cannot patch resource "networks/status"');
   },
 );
+
+test('the finalizer of a Network is removed by the operator alone, and that of another by its tenant', async () => {
+  const [ours, theirs] = ['samplecrd.k8s.io/network-cleanup', 'example.org/theirs'];
+  const metadata = { name: 'kept', namespace: 'tenant', finalizers: [theirs, ours] };
+  expect(await call('tenant', 'create -f -', { ...NETWORK, metadata })).toBe('');
+  const leave = (client: string, ...finalizers: readonly string[]) => {
+    const patch = JSON.stringify({ metadata: { finalizers } });
+    return call(client, `patch network kept -n tenant --type=merge -p ${patch}`);
+  };
+  expect(await call('tenant', 'delete network kept -n tenant --wait=false')).toBe('');
+  for (const client of ['tenant', 'all of Networks', 'namesake'])
+    expect(await leave(client)).toContain(ONLY_OPERATOR_REMOVES);
+  expect(await leave('tenant', ours)).toBe('');
+  expect(await leave('operator')).toBe('');
+  expect(await admin('get networks -n tenant -o name')).not.toContain('kept');
+});
 
 describe('ports in Neutron', () => {
   const MULTUS = 'k8s.v1.cni.cncf.io/networks';
