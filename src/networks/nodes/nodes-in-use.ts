@@ -50,7 +50,7 @@ export function nodesInUse(
   for (const name of names.toSorted()) {
     const known = nodeOf?.(name);
     const [internalIp] = known?.node?.addresses ?? [];
-    const address = known?.report?.current?.underlay?.address ?? internalIp ?? before.get(name);
+    const address = known?.report?.current?.underlay?.address ?? before.get(name) ?? internalIp;
     if (address !== undefined) nodes.push({ name, address });
     const trouble = known && troubleOf(network, name, known, address);
     if (trouble) troubles.push(trouble);

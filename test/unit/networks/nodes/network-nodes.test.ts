@@ -231,6 +231,15 @@ test('NodesReady names a node that fails, until it is back', () => {
   expect(condition().status).toBe('True');
 });
 
+test('an address that was known stays while the agent of the node does not report', () => {
+  const { networkNodes, node } = stage();
+  node('n1', '192.0.2.1');
+  const nodes = [{ name: 'n1', address: '198.51.100.1' }];
+  const nodesOf = (status = {}) => networkNodes.inUse(newNetwork({ status }), ['n1']).nodes;
+  expect(nodesOf()).toEqual([{ name: 'n1', address: '192.0.2.1' }]);
+  expect(nodesOf({ nodes })).toEqual(nodes);
+});
+
 test('all Networks are requeued by another default MTU', () => {
   const { networkNodes, node, report, told } = stage();
   node('n1', '192.0.2.1');
