@@ -1,7 +1,7 @@
 import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keyOf, type ObjectKey } from '../../kube/api/object.ts';
-import type { NodeReport } from '../nodes/node-report.ts';
+import { MAX_REPORT, type NodeReport } from '../nodes/node-report.ts';
 import { PLUGGED } from './cni-plugins.ts';
 import type { AgentNetwork } from './desired.ts';
 import { namesIn, unlessMissing } from './files.ts';
@@ -43,19 +43,21 @@ export async function lostInterfaces(
   return Object.fromEntries(found.map(({ pod, uid }) => [pod, uid]));
 }
 
-/** The most Networks whose lost interfaces are told. */
-const TOLD = 100;
-
-/** By Network of this node, the pods on it that have lost their interface. */
+/** By Network of this node, the pods on it that have lost their interface. They may fill half of a report: pods can drop interfaces. */
 export async function lostOn(
-  here: readonly AgentNetwork[],
+  here: readonly Pick<AgentNetwork, 'metadata' | 'bridge'>[],
   root: string,
+  devices?: string,
 ): Promise<NonNullable<NodeReport['lost']>> {
   const found: Record<ObjectKey, Readonly<Record<ObjectKey, string>>> = {};
+  let room = MAX_REPORT / 2;
   for (const network of here) {
-    if (Object.keys(found).length === TOLD) break;
-    const lost = await lostInterfaces(root, network.bridge);
-    if (Object.keys(lost).length > 0) found[keyOf(network)] = lost;
+    const key = keyOf(network);
+    for (const [pod, uid] of Object.entries(await lostInterfaces(root, network.bridge, devices))) {
+      room -= key.length + pod.length + uid.length;
+      if (room < 0) return found;
+      found[key] = { ...found[key], [pod]: uid };
+    }
   }
   return found;
 }

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { installPlugins, PLUGGED } from '../../../../src/networks/agent/cni-plugins.ts';
 import { withoutMultus } from '../../../../src/networks/agent/first-configuration.ts';
-import { lostInterfaces } from '../../../../src/networks/agent/lost-interfaces.ts';
+import { lostInterfaces, lostOn } from '../../../../src/networks/agent/lost-interfaces.ts';
 import { ownNode, ownPod } from '../../../../src/networks/agent/report.ts';
+import { MAX_REPORT } from '../../../../src/networks/nodes/node-report.ts';
 
 let root: string;
 let file: string;
@@ -111,8 +112,8 @@ async function plug(...ports: readonly string[]): Promise<void> {
   for (const port of ports) await mkdir(join(root, 'devices', BRIDGE, 'brif', port), { recursive: true });
 }
 
-async function note(pod: string, ports: string): Promise<void> {
-  const directory = join(root, PLUGGED, BRIDGE);
+async function note(pod: string, ports: string, bridge = BRIDGE): Promise<void> {
+  const directory = join(root, PLUGGED, bridge);
   await mkdir(directory, { recursive: true });
   await symlink(`default/${pod} uid-${pod} ${ports}`, join(directory, `${pod}.net1`));
 }
@@ -146,4 +147,15 @@ test('any of the pods that started at once may have lost its interface', async (
 test('no pod has lost its interface while its bridge is not there yet', async () => {
   await note('a', 'veth1 ');
   expect(await lost()).toEqual({});
+});
+
+test('the interfaces that pods with long names have lost leave room in the report', async () => {
+  const here = Array.from(Array(32), (_, i) => ({ metadata: { name: `network${i}` }, bridge: `nw${i}` }));
+  for (const { bridge } of here) {
+    await mkdir(join(root, 'devices', bridge), { recursive: true });
+    for (let i = 10; i < 23; i++) await note(`${i}${'p'.repeat(248)}`, 'veth1 ', bridge);
+  }
+  const told = JSON.stringify(await lostOn(here, root, join(root, 'devices')));
+  expect(told).toContain('network1');
+  expect(told.length).toBeLessThan(MAX_REPORT / 2);
 });
