@@ -4,6 +4,7 @@ import { NETWORKS } from '../../../src/networks/api/resources.ts';
 import type { ControlPlane } from '../../env/control-plane/control-plane.ts';
 import { projectDirectory } from '../../env/control-plane/project-directory.ts';
 import { startControlPlane } from '../../env/control-plane/start.ts';
+import { eventually } from '../../env/eventually.ts';
 import { must } from '../../env/operator.ts';
 import { networkOf } from '../../support/network/network-world.ts';
 import { type ApiAccess, connect } from '../../support/operator/api-access.ts';
@@ -34,7 +35,7 @@ interface Given {
 /** Asks the API server why it would refuse the Network; empty if it takes it. Older ones print the type of what a rule refuses. */
 async function refusal(given: Given): Promise<string> {
   const message = await dryRun(given).then(() => '', String);
-  return message.replaceAll('Invalid value: "object": ', 'Invalid value: ');
+  return message.replaceAll(/Invalid value: "(object|array)": /g, 'Invalid value: ');
 }
 
 /** Asks the API server whether it would take the Network. */
@@ -72,6 +73,7 @@ const tooSmall = 'spec.cidr: Invalid value: leaves no address for a pod: use a /
 const unusable = 'spec.cidr: Invalid value: must not overlap 0.0.0.0/8, loopback';
 const outside = 'spec.gateway: Invalid value: must be inside spec.cidr: write an address of that range';
 const network = 'spec.gateway: Invalid value: must not be the network address: write another';
+const exclusion = 'spec.exclude: Invalid value: must not have host bits set: write';
 const broadcast = 'spec.gateway: Invalid value: must not be the broadcast address: write another';
 
 test.each<[string, string, string]>([
@@ -143,6 +145,8 @@ test.each<[string, Given, string]>([
   ],
   ['an MTU too small for a second range', { ...V4, mtu: 1279, secondary: V6 }, 'spec.mtu: Invalid value: must be at least 1280 if spec.secondary is set'],
   ['an exclusion that is no range', { ...V4, exclude: ['10.0.0.7'] }, 'spec.exclude: Invalid value: must be'],
+  ['an exclusion with host bits', { ...V4, exclude: ['10.0.0.7/32', '10.1.7.7/24'] }, exclusion],
+  ['an IPv6 exclusion with host bits', { ...V6, exclude: ['fd00:1::7/128', 'fd00:1::7/64'] }, exclusion],
   ...['11.0.0.0/24', '8.0.0.0/6', 'fd00:1::/120'].map((range): [string, Given, string] => [
     `an exclusion outside, ${range}`,
     { ...V4, exclude: ['10.1.0.0/16', range] },
@@ -167,6 +171,21 @@ test.each([
   await expect(apply({ provider })).rejects.toThrow('cannot change');
   await apply({ ...spec, gateway: '10.0.0.2' });
   await must(controlPlane, ['delete', 'network', 'set']);
+});
+
+test('a Network of an earlier release that excludes a range with host bits takes other changes', async () => {
+  const exclude = ['10.0.7.7/24'];
+  const apply = (more: object) =>
+    must(controlPlane, ['apply', '-f', '-'], JSON.stringify(networkOf('old', '10.0.0.0/16', more)));
+  const patch =
+    '[{"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/exclude/x-kubernetes-validations"}]';
+  await must(controlPlane, ['patch', 'crd', 'networks.samplecrd.k8s.io', '--type=json', '-p', patch]);
+  await eventually('the rule is gone', async () => (await refusal({ ...V4, exclude })) === '');
+  await apply({ exclude });
+  await must(controlPlane, ['replace', '-f', join(projectDirectory(), 'crd/networks.yaml')]);
+  await eventually('the rule is back', async () => (await refusal({ ...V4, exclude })) !== '');
+  await apply({ exclude, mtu: 1400 });
+  await expect(apply({ exclude: [...exclude, '10.0.8.0/24'] })).rejects.toThrow('host bits');
 });
 
 test('kubectl get all does not list Networks, so that deleting all deletes none', async () => {
