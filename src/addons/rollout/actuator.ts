@@ -99,9 +99,8 @@ export function podActuator(options: ActuatorOptions) {
       if (is !== to) return judge(pod, set, { how: 'refused', why });
     }
     if (!change.restarts) return await changeInPlace(job, change);
-    if ((await evict(client, whole, { signal, dryRun: true })) === 'refused') {
-      return block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
-    }
+    const allowed = await evictPod(pod, signal, true);
+    if (allowed !== 'done') return allowed;
     await write(whole, drainPatch(whole), { signal });
     memory.drained(pod.uid);
     return 'done';
@@ -109,6 +108,11 @@ export function podActuator(options: ActuatorOptions) {
 
   async function changeInPlace({ pod, whole, before, signal }: Job, change: InPlaceChange): Promise<Outcome> {
     const { namespace } = whole.metadata;
+    // The only pod of its workload is not drained.
+    if (change.restarts && before.ready === true && !before.isDraining) {
+      const allowed = await evictPod(pod, signal, true);
+      if (allowed !== 'done') return allowed;
+    }
     // One that has been drained for too long does not wait for its Services.
     const isOverdue = now() >= (pod.drainingSince ?? Infinity) + DRAIN_LIMIT_MS;
     if (before.isDraining && before.ready === false && before.trouble === undefined && !isOverdue) {
@@ -131,15 +135,14 @@ export function podActuator(options: ActuatorOptions) {
     return 'done';
   }
 
-  async function evictPod(pod: RolloutPod, signal: AbortSignal): Promise<Outcome> {
+  /** A dry run only asks the PodDisruptionBudgets. */
+  async function evictPod(pod: RolloutPod, signal: AbortSignal, dryRun = false): Promise<Outcome> {
     const { namespace = '', name } = splitKey(pod.key);
     const object = { metadata: { namespace, name, uid: pod.uid } };
-    const outcome = await evict(client, object, { signal });
-    if (outcome === 'refused') {
-      return block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
-    }
+    const outcome = await evict(client, object, { signal, dryRun });
+    if (outcome === 'refused') return block(pod, 'a PodDisruptionBudget does not allow it now', BUDGET_MS);
     if (outcome === 'gone') return 'gone';
-    memory.evicted(pod, now());
+    if (!dryRun) memory.evicted(pod, now());
     return 'done';
   }
 

@@ -292,7 +292,7 @@ test('a rollout asks the API server whether resources may change, and replaces t
   expect((await podOf('guaranteed')).metadata.annotations).not.toHaveProperty([DRAIN]);
 });
 
-test('a rollout asks the API server whether the budget allows a disruption before it drains a pod', async () => {
+test('a rollout asks the API server whether the budget allows it before it drains, restarts or evicts a pod', async () => {
   await running('budgeted');
   const budget = {
     apiVersion: 'policy/v1',
@@ -317,11 +317,13 @@ test('a rollout asks the API server whether the budget allows a disruption befor
     why: 'a PodDisruptionBudget does not allow it now',
   });
   expect((await podOf('budgeted')).metadata.annotations).not.toHaveProperty([DRAIN]);
-  memory.clear();
-  expect(await act('evict', 'budgeted', to)).toBe('later');
+  for (const what of ['change', 'evict'] as const) {
+    memory.clear();
+    expect(await act(what, 'budgeted', to)).toBe('later');
+  }
   memory.clear();
   await admin('create -f -', { ...budget, metadata: { ...budget.metadata, name: 'another' } });
-  for (const what of ['drain', 'evict'] as const) {
+  for (const what of ['drain', 'change', 'evict'] as const) {
     expect(await act(what, 'budgeted', to)).toBe('later');
     expect((await seen('budgeted', to)).blocked?.why).toContain('more than one PodDisruptionBudget');
     memory.clear();
