@@ -1,11 +1,19 @@
 import { expect, test } from '@jest/globals';
 import { decide, inject } from '../../../src/injection/inject.ts';
 import { keysFor } from '../../../src/injection/keys.ts';
-import { optInMistakes } from '../../../src/injection/mistakes.ts';
+import { effectMistakes, optInMistakes } from '../../../src/injection/mistakes.ts';
 import { podCreation } from '../../../src/injection/podspec/admission-target.ts';
 import type { SkipReason } from '../../../src/injection/rules/index.ts';
 import { type JsonObject, own } from '../../../src/util/json.ts';
-import { decideInput, demoPod, OPT_IN, podWith, STATUS, templateSet } from '../../support/injection/demo.ts';
+import {
+  DEMO_TEMPLATE,
+  decideInput,
+  demoPod,
+  OPT_IN,
+  podWith,
+  STATUS,
+  templateSet,
+} from '../../support/injection/demo.ts';
 import { injectChecked, metadataOf, namesOf, specOf } from '../../support/injection/inject-checked.ts';
 
 type Overrides = Parameters<typeof decideInput>[1];
@@ -277,4 +285,30 @@ test.each<[string, JsonObject, JsonObject]>([
 test('no opt-in is reported as failed in a namespace that opts in', () => {
   const labels = { [OPT_IN]: 'true', 'initializer.kubernetes.io/envoi': 'true' };
   expect(mistakes({}, {}, labels)).toEqual([]);
+});
+
+const PORTS = `${OPT_IN}-exclude-inbound-ports`;
+const READING = `${DEMO_TEMPLATE}initContainers: [{name: init, image: i, env: [{name: A, value: ${PORTS}}]}]\n`;
+const asking = (annotations: JsonObject, of = podWith({})) => ({ ...of, metadata: { annotations } });
+const auto = (name: string, metadata: JsonObject) =>
+  podWith({ containers: [{ name, image: 'auto' }] }, metadata);
+const noPorts = (value: string) =>
+  `annotation ${PORTS} is "${value}": write ports from 1 to 65535, separated by commas`;
+
+// biome-ignore format: a line for each case
+test.each<[string, JsonObject, string | undefined, string?]>([
+  ['a label for an annotation', podWith({}, { labels: { [`${OPT_IN}-image`]: 'e' } }), `label ${OPT_IN}-image has no effect: move it to the annotations of the pod`],
+  ['a label with ports', podWith({}, { labels: { [PORTS]: '1' } }), `label ${PORTS} has no effect: move it to the annotations of the pod`],
+  ['ports that the template does not read', asking({ [OPT_IN]: 'true', [PORTS]: '1' }), `annotation ${PORTS} has no effect: the template does not read it`],
+  ['ports that it reads', asking({ [OPT_IN]: 'true', [PORTS]: '1, 65535 22' }), undefined, READING],
+  ...['65536', '080', '0', 'x1', '1x', '123456'].map((value) => [`the port ${value}`, asking({ [OPT_IN]: 'true', [PORTS]: value }), noPorts(value), READING] as [string, JsonObject, string, string]),
+  ['an annotation without the opt-in', asking({ [`${OPT_IN}-templates`]: 'a' }), `annotation ${OPT_IN}-templates has no effect without the opt-in ${OPT_IN}: "true"`],
+  ['annotations that need no opt-in', asking({ [`${OPT_IN}-routes`]: 'false', [`${OPT_IN}er`]: 'a' }), undefined],
+  ['an annotation of a pod that opted out', asking({ [OPT_IN]: 'false', [`${OPT_IN}-image`]: 'e' }), undefined],
+  ['a container whose image nobody sets', auto('envoy', { annotations: {} }), `container envoy has the image auto, but its pod gets no sidecar, so it cannot start: set an image, or opt in`],
+  ["Istio's container", auto('istio-proxy', { annotations: {} }), undefined],
+])('what has no effect is told: %s', (_, pod, mistake, config = DEMO_TEMPLATE) => {
+  const injection = inject(decideInput(pod, { state: { set: templateSet({ config }) } }));
+  const told = effectMistakes({ object: pod, path: [], pod }, injection, keysFor());
+  expect([...told]).toEqual(mistake === undefined ? [] : [mistake]);
 });

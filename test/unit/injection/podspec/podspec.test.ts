@@ -4,6 +4,7 @@ import { load } from 'js-yaml';
 import { selects } from '../../../../src/cli/check/check-webhook.ts';
 import { placeOf, UNCLEAN_PATH } from '../../../../src/injection/podspec/mount-path.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../../../src/injection/podspec/names.ts';
+import { flagValue, troubleOf } from '../../../../src/injection/podspec/pod.ts';
 import { formatQuantity, parseQuantity } from '../../../../src/injection/podspec/quantity.ts';
 import { POD_SCHEMA } from '../../../../src/injection/podspec/schema/pod-schema.ts';
 import { strategicMerge } from '../../../../src/injection/podspec/strategic-merge.ts';
@@ -196,4 +197,27 @@ test('strategic merge knows the merge keys of the OpenAPI of Kubernetes', () => 
     'Container.volumeMounts: mountPath',
     'ObjectMeta.ownerReferences: uid',
   ]);
+});
+
+test.each<[JsonObject, string | undefined]>([
+  [{ command: ['envoy', '-c', '/etc/a'] }, '/etc/a'],
+  [{ args: ['--config=/etc/b'] }, '/etc/b'],
+  [{ command: ['sh', '-c'], args: ['run --other /x; exec envoy --config "/etc/c"'] }, '/etc/c'],
+  [{ command: ['sh', '-c', 'envoy'], args: ['--config', 'none'] }, undefined],
+  [{ args: ['/etc/d'] }, undefined],
+])('the value of a flag in the command line %j is %s', (container, value) => {
+  expect(flagValue(container, ['--config', '-c'], /^\//)).toBe(value);
+});
+
+test.each<[JsonObject, string | undefined]>([
+  [{}, undefined],
+  [{ waiting: {} }, undefined],
+  [{ waiting: { reason: 'ContainerCreating' } }, undefined],
+  [{ waiting: { reason: 'PodInitializing' } }, undefined],
+  [{ waiting: { reason: 'ErrImagePull' } }, 'ErrImagePull'],
+  [{ waiting: { reason: 'ErrImagePull', message: 'no x' } }, 'ErrImagePull: no x'],
+  [{ terminated: { exitCode: 0, reason: 'Completed' } }, undefined],
+  [{ terminated: { exitCode: 2, reason: 'Error' } }, 'Error (exit code 2)'],
+])('a container in the state %j has the trouble %s', (state, trouble) => {
+  expect(troubleOf({ state })).toBe(trouble);
 });

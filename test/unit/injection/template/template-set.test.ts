@@ -7,9 +7,9 @@ import {
   percentFor,
   uidBound,
 } from '../../../../src/injection/template/strategy.ts';
-import { parseTemplateConfigMap } from '../../../../src/injection/template/template-set.ts';
+import { changedTemplates, parseTemplateConfigMap } from '../../../../src/injection/template/template-set.ts';
 import { formatInText } from '../../../../src/util/diagnostic.ts';
-import { DEMO_TEMPLATE, templateSet } from '../../../support/injection/demo.ts';
+import { DEMO_TEMPLATE, templateSet, withMisfit } from '../../../support/injection/demo.ts';
 
 function faults(data: Readonly<Record<string, string>>): readonly string[] {
   const parsed = parseTemplateConfigMap(data);
@@ -204,4 +204,29 @@ test('a share of all workloads takes a pod without a controller only by its name
   expect(isCanary(scope, {}, undefined)).toBe(false);
   expect(isCanary(scope, { env: 'staging' }, undefined)).toBe(false);
   expect(isCanary(scope, { env: 'staging', team: 'a', x: 'y' }, undefined)).toBe(true);
+});
+
+const SIDE = 'containers: [{name: a, image: a}]';
+const FEW = templateSet({ config: DEMO_TEMPLATE, 'config.a': SIDE });
+
+test.each([
+  ['nothing', FEW, templateSet({ config: DEMO_TEMPLATE, 'config.a': SIDE }), []],
+  [
+    'a template with another text',
+    FEW,
+    templateSet({ config: DEMO_TEMPLATE, 'config.a': SIDE.replace('image: a', 'image: b') }),
+    ['a'],
+  ],
+  ['one that is new', templateSet(), FEW, ['a']],
+  ['one that is gone', FEW, templateSet(), ['a']],
+  ['one that the API server sees otherwise', FEW, withMisfit(FEW), ['config']],
+  [
+    'all with other options',
+    FEW,
+    templateSet({ config: DEMO_TEMPLATE, options: 'position: first' }),
+    undefined,
+  ],
+  ['all without a former set', undefined, FEW, undefined],
+])('what has changed between two sets of templates is %s', (_, before, after, names) => {
+  expect(changedTemplates(before, after)).toEqual(names && new Set(names));
 });
