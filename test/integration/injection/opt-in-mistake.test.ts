@@ -230,11 +230,8 @@ test.each(['inbound', 'outbound'])(
 );
 
 test('the image auto is no mistake where pods need no opt-in', async () => {
-  const { stdout } = await must(controlPlane, [
-    'kustomize',
-    join(projectDirectory(), 'deploy/overlays/all-pods'),
-  ]);
-  expect(stdout).not.toContain('has the image auto');
+  const overlay = join(projectDirectory(), 'deploy/overlays/all-pods');
+  expect((await must(controlPlane, ['kustomize', overlay])).stdout).not.toContain('has the image auto');
 });
 
 const VALUE = 'is "yes": write "true" or "false"';

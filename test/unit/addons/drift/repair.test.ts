@@ -135,17 +135,16 @@ describe('repairReconcile', () => {
     },
   );
 
-  const younger = { name: 'web-2', creationTimestamp: '2026-01-01T11:59:30Z' };
+  const younger = { namespace: 'default', name: 'web-2', creationTimestamp: '2026-01-01T11:59:30Z' };
   test.each<[string, CachedPod, number]>([
     ['that is not Ready', pod(younger), 0],
-    ['of the same second', pod({ name: 'web-2' }), 0],
+    ['of the same second', pod({ ...younger, creationTimestamp: '2026-01-01T11:59:00Z' }), 0],
     ['that is Ready', { ...pod(younger), isReady: true }, 1],
     ['that goes', pod({ ...younger, deletionTimestamp: '2026-01-01T11:59:40Z' }), 1],
-    ['that is older', pod({ name: 'web-0', creationTimestamp: '2026-01-01T11:58:00Z' }), 1],
+    ['that is older', pod({ ...younger, creationTimestamp: '2026-01-01T11:58:00Z' }), 1],
   ])('repairReconcile with a replacement %s', async (_, sibling, evictions) => {
     const request = jest.fn(async () => undefined as never);
-    const siblings = [{ ...sibling, metadata: { ...sibling.metadata, namespace: 'default' } }];
-    expect(await repair(request, siblings)).toEqual(evictions === 0 ? { requeueAfterMs: 2000 } : {});
+    expect(await repair(request, [sibling])).toEqual(evictions === 0 ? { requeueAfterMs: 2000 } : {});
     expect(request).toHaveBeenCalledTimes(evictions);
   });
 

@@ -34,15 +34,16 @@ function clientOf(...bodies: readonly (JsonValue | Error | undefined)[]) {
 
 const next = (href: string) => [{ rel: 'next', href }];
 
+const BARE = { metadata: { name: 'a', uid: 'u' }, spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' } };
+
 test('a range with host bits, which only a status from elsewhere has, is not sent to Neutron', async () => {
   const asked = async () => Promise.reject(new Error('Neutron was asked'));
   const provider = new NeutronProvider({
     ...{ store: { refreshed: async () => {}, known: () => [], read: asked } as never, api: asked as never },
     ...{ ...WITHOUT_PODS, clusterId: async () => 'cluster' },
   });
-  const network = { metadata: { name: 'a', uid: 'u' }, spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' } };
   const shape = { cidr: '10.0.0.5/24', gateway: '10.0.0.1' };
-  await expect(provider.ensure(network, shape, signal)).rejects.toThrow(/canonical form, got 10\.0\.0\.5/);
+  await expect(provider.ensure(BARE, shape, signal)).rejects.toThrow(/canonical form, got 10\.0\.0\.5/);
 });
 
 test('the pods on a network count also before Neutron has answered', async () => {
@@ -52,18 +53,15 @@ test('the pods on a network count also before Neutron has answered', async () =>
     ...{ ...WITHOUT_PODS, api, store: new NeutronStore({ api, clock: systemClock }) },
     ...{ clusterId: away, attachesPods: true, usageOf: () => ({ pods: ['default/web'] }) },
   });
-  const network = { metadata: { name: 'a', uid: 'u' }, spec: { cidr: '10.0.0.0/24', gateway: '10.0.0.1' } };
-  expect(await provider.usage(network, signal)).toEqual({ pods: ['default/web'] });
+  expect(await provider.usage(BARE, signal)).toEqual({ pods: ['default/web'] });
 });
 
 test('whether Neutron answers is told by the leader, until its term ends', async () => {
   const registry = new Registry();
-  const store = { refreshed: async () => {}, owned: () => [] };
-  const metrics = neutronMetrics(registry);
+  const [metrics, store] = [neutronMetrics(registry), { refreshed: async () => {}, owned: () => [] }];
   const check = neutronCheck({ store, metrics, clusterId: async () => '', log: capturedLog().log } as never);
   const term = new AbortController();
   const told = async () => /^envoy_initializer_neutron_available .*$/m.exec(await registry.metrics())?.[0];
-  expect(await told()).toBeUndefined();
   await check(term.signal);
   expect(await told()).toBe('envoy_initializer_neutron_available 1');
   term.abort();
@@ -207,10 +205,8 @@ test('a gateway that a router has stays until Neutron lets it change, and the st
   await created();
   const { neutron } = model;
   const refusal = new OpenStackError(409, 'GatewayIpInUse', '10.20.0.1 is in use by port b');
-  neutron.through = async (call) => {
-    if (neutron.calls.at(-1) === 'update subnet') throw refusal;
-    return call();
-  };
+  neutron.through = async (call) =>
+    neutron.calls.at(-1) === 'update subnet' ? Promise.reject(refusal) : call();
   model.edit({ gateway: '10.20.0.9' });
   await settled();
   expect(ready()).toMatchObject({ status: 'False', reason: 'InUse', message: refusal.message });

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { tools } from '../../../../src/addons/rollout/cli/tools.ts';
 import { newRevision } from '../../../../src/addons/rollout/controller-revision.ts';
-import { NO_CANARY } from '../../../../src/addons/rollout/plan/revision.ts';
 import { surveyBasis } from '../../../../src/cli/survey.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { setOf } from '../../../support/rollout/rollout-world.ts';
@@ -9,9 +8,8 @@ import { setOf } from '../../../support/rollout/rollout-world.ts';
 const dataOf = (image: string) => ({ config: `containers: [{name: envoy, image: "${image}", args: []}]` });
 const metadata = { namespace: 'op', name: 'envoy' };
 
-const canary = { ...NO_CANARY, namespaces: { env: 'staging' } };
-
 function revisionOf(image: string, state: 'canary' | 'promoted' | 'halted') {
+  const canary = { percent: 0, namespaces: { env: 'staging' } };
   const details = { state, since: 0, canary, heldSince: undefined };
   return newRevision({ metadata, data: dataOf(image) }, setOf(image).hash, 1, details);
 }
