@@ -240,9 +240,9 @@ function isUnwritten({ count, writtenCount }: CountedEvent): boolean {
   return count > writtenCount;
 }
 
-/** Whether a failed write can succeed later: the server was unreachable or busy. It refused every other write. */
+/** Whether a failed write can succeed later: the server was unreachable or failed. Others do not wait for a 429, as in client-go. */
 function mayWriteLater(error: unknown): boolean {
   if (isRefused(error)) return false;
   if (error instanceof TransportError || isAlreadyExists(error)) return true;
-  return error instanceof ApiError && (error.status === 429 || error.status >= 500);
+  return error instanceof ApiError && error.status >= 500;
 }

@@ -112,12 +112,9 @@ test('a series whose Event the server has deleted is created again, with its cou
 
 // client-go: TestWriteEventError.
 
-test.each([
-  ['is cut', cut],
-  ['meets a busy server', () => Promise.reject(refusal(429, 'TooManyRequests'))],
-])('a write of an Event that fails because it %s is retried after 10 seconds', async (_, fail) => {
+test('a write of an Event that fails because it is cut is retried after 10 seconds', async () => {
   const setup = setUpRunning();
-  setup.events.before = fail;
+  setup.events.before = cut;
   await report(setup, 1);
   setup.events.before = () => {};
 
@@ -150,15 +147,18 @@ test.each([
     apiErrorFrom(503, { message: 'admission webhook "a.b" denied the request' }),
     ['refused'],
   ],
+  ['meets the limit of its namespace', refusal(429, 'TooManyRequests'), ['refused']],
   ['is for a namespace that does not exist', refusal(404, 'NotFound'), ['refused']],
   ['is for a namespace that is being deleted', refusal(403, 'Forbidden', ['NamespaceTerminating']), []],
-])('a write of an Event that fails because it %s is not retried', async (_, error, drops) => {
+])('a write of an Event that fails because it %s delays no other', async (_, error, drops) => {
   const setup = setUpRunning();
-  setup.events.before = () => Promise.reject(error);
+  setup.events.before = (operation) => (operation.includes('cart') ? Promise.reject(error) : undefined);
   await report(setup, 1);
+  await report(setup, 1, pod('web'));
+  expect(setup.events.all).toMatchObject([{ regarding: { name: 'web' } }]);
   await setup.clock.advanceAsync(60 * MINUTE);
 
-  expect(setup.events.verbs).toEqual(['create']);
+  expect(setup.events.verbs).toEqual(['create', 'create']);
   expect(setup.drops).toEqual(drops);
 });
 
