@@ -5,7 +5,7 @@ import { annotatedNamespace, effectMistakes, optInMistakes } from '../../injecti
 import { type NamespaceSettings, namespaceSettings } from '../../injection/namespace-settings.ts';
 import { isExplicit, type OptIn, resolveOptIn } from '../../injection/opt-in.ts';
 import { podCreation } from '../../injection/podspec/admission-target.ts';
-import { annotation } from '../../injection/podspec/pod.ts';
+import { annotation, MIRROR_ANNOTATION } from '../../injection/podspec/pod.ts';
 import { createdPod, describeObject, isPod, type PodSite } from '../../injection/podspec/workload.ts';
 import type { PodDiagnostic } from '../../injection/rules/index.ts';
 import { parseStatus } from '../../injection/status.ts';
@@ -17,8 +17,9 @@ import { type ApiError, ifReadable, isForbidden } from '../../kube/api/api-error
 import { NAMESPACES } from '../../kube/api/core-resources.ts';
 import { dryRunPod } from '../../kube/client/dry-run.ts';
 import { readServerVersion } from '../../kube/client/server-version.ts';
+import { MULTUS_NETWORKS } from '../../networks/api/names.ts';
 import { formatDiagnostic } from '../../util/diagnostic.ts';
-import { defined, isObject, type JsonObject, own, ownObject } from '../../util/json.ts';
+import { defined, isObject, type JsonObject, ownObject } from '../../util/json.ts';
 import { CALLED_AS } from '../io/terminal.ts';
 import { networkMistakes } from './check-network.ts';
 import type { CheckFinding, CheckReport } from './check-report.ts';
@@ -193,10 +194,14 @@ function originOf({ kind, fields }: ApiError, injection: Injection): string {
   return found.size === 0 ? '' : ` (the template's ${[...found].join(', ')})`;
 }
 
-/** The pod as a new one: without the fields that the API server and the scheduler set. */
-function asNew(pod: JsonObject): JsonObject {
-  const metadata = own(pod, 'metadata');
-  const { nodeName: _, ...rest } = ownObject(pod, 'spec');
-  const kept = defined({ labels: own(metadata, 'labels'), annotations: own(metadata, 'annotations') });
-  return { metadata: { generateName: 'envoy-initializer-check-', ...kept }, spec: rest };
+/** The pod as a new one, without what was set later: by the scheduler (a static pod has none), `kubectl debug` and the operator. */
+export function asNew(pod: JsonObject): JsonObject {
+  const { uid, ...metadata } = ownObject(pod, 'metadata');
+  const { nodeName, ephemeralContainers: _, ...spec } = ownObject(pod, 'spec');
+  // Only the operator may write the ID of a pod's port in Neutron.
+  const networks = uid && annotation(pod, MULTUS_NETWORKS)?.replace(/,?"OvnPort":"[^"]*"/g, '');
+  const annotations = { ...ownObject(metadata, 'annotations'), ...defined({ [MULTUS_NETWORKS]: networks }) };
+  const kept = { labels: ownObject(metadata, 'labels'), annotations };
+  const node = annotation(pod, MIRROR_ANNOTATION) === undefined ? {} : defined({ nodeName });
+  return { metadata: { generateName: 'envoy-initializer-check-', ...kept }, spec: { ...spec, ...node } };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { tryDryRun } from '../../../../src/cli/check/check-pod.ts';
+import { asNew, tryDryRun } from '../../../../src/cli/check/check-pod.ts';
 import { formatReport } from '../../../../src/cli/check/check-report.ts';
 import { failingContainers, missingInterfaces } from '../../../../src/cli/check/existing-pods.ts';
 import { namespaceObjects } from '../../../../src/cli/namespace-objects.ts';
@@ -8,7 +8,7 @@ import { keysFor } from '../../../../src/injection/keys.ts';
 import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { ApiError, apiErrorFrom } from '../../../../src/kube/api/api-error.ts';
 import type { KubeClient } from '../../../../src/kube/client/client.ts';
-import type { JsonObject } from '../../../../src/util/json.ts';
+import { type JsonObject, ownObject } from '../../../../src/util/json.ts';
 import { decideInput, demoPod, templateSet } from '../../../support/injection/demo.ts';
 import { injectChecked } from '../../../support/injection/inject-checked.ts';
 import { newNetwork } from '../../networks/networks.ts';
@@ -65,6 +65,20 @@ test('check takes a sidecar whose status another webhook removes for no missing 
   ).pod;
   expect(await reported(() => admitted)).toMatchObject({ findings: [{ reason: 'no-status' }] });
   expect(await reported(() => demoPod())).toMatchObject({ findings: [{ reason: 'webhook-silent' }] });
+});
+
+test('check creates a copy of a pod without what only others may write', () => {
+  const spec = ownObject(demoPod(), 'spec');
+  const debugged = { ...spec, nodeName: 'n', ephemeralContainers: [{ name: 'debugger' }] };
+  const copy = (metadata: JsonObject) => asNew({ metadata, spec: debugged });
+  const networks = (args: string) => ({ annotations: { 'k8s.v1.cni.cncf.io/networks': `[{${args}}]` } });
+  const port = networks('"cni-args":{"a":1,"OvnPort":"5f"}');
+  expect(copy({ ...port, uid: '1' })).toMatchObject({ metadata: networks('"cni-args":{"a":1}') });
+  // That of a workload is its author's.
+  expect(copy(port)).toMatchObject({ metadata: port });
+  expect(copy({}).spec).toEqual(spec);
+  const mirror = { annotations: { 'kubernetes.io/config.mirror': 'a' } };
+  expect(copy(mirror)).toMatchObject({ metadata: mirror, spec: { nodeName: 'n' } });
 });
 
 test('check names what of the template the API server refuses in a dry run', async () => {
