@@ -1,6 +1,6 @@
 import { controllerIn } from '../../injection/podspec/pod.ts';
 import { WORKLOAD_KINDS, type WorkloadKind } from '../../injection/podspec/workload-kinds.ts';
-import { PODS } from '../../kube/api/core-resources.ts';
+import { LIVE_PODS, PODS } from '../../kube/api/core-resources.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import { apiVersionOf, decodeObject, type Resource } from '../../kube/api/resource.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
@@ -72,12 +72,13 @@ function resourceOf({ group, kind }: WorkloadKind, plural: string): Resource<Kub
   return { group, version: 'v1', kind, plural, namespaced: true, decode: decodeObject };
 }
 
-/** The workloads and pods of a namespace, or of all, that no controller owns, as in files. */
+/** The workloads and live pods of a namespace, or of all, that no controller owns, as in files. */
 export async function* workloadsIn(client: KubeClient, scope: Scope): AsyncGenerator<JsonObject, void> {
   for (const workload of WORKLOAD_KINDS) {
     if (workload.plural === undefined) continue;
     const resource = resourceOf(workload, workload.plural);
-    for (const item of (await client.list(resource, scope)).items) {
+    const selection = workload.kind === 'Pod' ? { ...scope, fieldSelector: LIVE_PODS } : scope;
+    for (const item of (await client.list(resource, selection)).items) {
       const object = asObject(resource, item);
       if (!controllerIn(object)) yield object;
     }

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { asNew, tryDryRun } from '../../../../src/cli/check/check-pod.ts';
 import { formatReport } from '../../../../src/cli/check/check-report.ts';
+import { workloadsIn } from '../../../../src/cli/check/check-target.ts';
 import { failingContainers, missingInterfaces } from '../../../../src/cli/check/existing-pods.ts';
 import { namespaceObjects } from '../../../../src/cli/namespace-objects.ts';
 import { inject } from '../../../../src/injection/inject.ts';
@@ -79,6 +80,15 @@ test('check creates a copy of a pod without what only others may write', () => {
   expect(copy({}).spec).toEqual(spec);
   const mirror = { annotations: { 'kubernetes.io/config.mirror': 'a' } };
   expect(copy(mirror)).toMatchObject({ metadata: mirror, spec: { nodeName: 'n' } });
+});
+
+test('check of all workloads leaves out finished pods', async () => {
+  const asked = new Map<string, object>();
+  const list = async ({ kind }: { readonly kind: string }, selection: object) =>
+    asked.set(kind, selection) && { items: [] };
+  for await (const _ of workloadsIn({ list } as unknown as KubeClient, {}));
+  expect(asked.get('Pod')).toEqual({ fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed' });
+  expect(asked.get('Job')).toEqual({});
 });
 
 test('check names what of the template the API server refuses in a dry run', async () => {
