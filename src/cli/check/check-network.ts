@@ -27,6 +27,8 @@ export async function checkNetwork(
   name: string,
 ): Promise<ObjectReport> {
   const network = await client.get(NETWORKS, { namespace, name }).catch((cause: unknown) => {
+    if (cause instanceof TypeError)
+      throw new UsageError(`cannot read network/${name} (${cause.message}): correct its spec, or delete it`);
     if (!isNotFound(cause)) throw cause;
     // Without the CustomResourceDefinition, the answer names no kind.
     const isInstalled = cause instanceof ApiError && cause.kind !== '';

@@ -13,7 +13,7 @@ import { ifReadable } from '../../kube/api/api-error.ts';
 import { splitKey } from '../../kube/api/object.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { NETWORK_GATE } from '../../networks/api/names.ts';
-import { NETWORKS } from '../../networks/api/resources.ts';
+import { ANY_NETWORKS } from '../../networks/api/resources.ts';
 import { OPEN_ACCESS } from '../../networks/pods/network-access.ts';
 import { networkPods } from '../../networks/pods/network-pods.ts';
 import { listed } from '../../util/clip.ts';
@@ -177,7 +177,7 @@ export async function missingInterfaces(
   const findings = await Promise.all(
     missing.slice(0, MAX_PODS).map(async ({ pod, network, namespace = '', name }) => {
       // What is no Network is another definition.
-      if ((await ifReadable(client.get(NETWORKS, { namespace, name }))) === undefined) return [];
+      if ((await ifReadable(client.get(ANY_NETWORKS, { namespace, name }))) === undefined) return [];
       const message = `pod ${pod} runs without its interface on Network ${network}, which Multus did not attach: recreate the pod when Multus is on its node`;
       return [{ reason: 'interface-missing', message }];
     }),

@@ -11,11 +11,13 @@ import { EVENTS } from '../../kube/events/events.ts';
 import { LEASES } from '../../kube/leaderelection/lease.ts';
 import { UsageError } from '../../kube/util/errors.ts';
 import { conditionOf } from '../../networks/api/conditions.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS } from '../../networks/api/resources.ts';
+import { ANY_NETWORKS, NETWORK_ATTACHMENT_DEFINITIONS } from '../../networks/api/resources.ts';
+import { NETWORK } from '../../networks/api/types.ts';
 import { formatInText } from '../../util/diagnostic.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { isObject, own, ownObjects, ownString } from '../../util/json.ts';
-import { type Installation, readDeployment } from '../installation.ts';
+import { misfit } from '../../util/shape.ts';
+import { readDeployment } from '../installation.ts';
 import type { ClusterOptions } from '../options/tool-options.ts';
 import { type SurveyParts, surveyBasis, surveyPods } from '../survey.ts';
 
@@ -46,7 +48,7 @@ export async function readStatus(
       // The API server has the kind of Multus.
       tried(() => isServed(client, NETWORK_ATTACHMENT_DEFINITIONS)),
       tried(() => readNodeAgents(client, known?.flagText('node-agent-namespace'))),
-      tried(() => readNetworks(client, known)),
+      tried(() => readNetworks(client, known?.flagText('network-provider'))),
       tried(async () => {
         // By whose flags pods are judged: those of none only if the user may not read them.
         const basis = await surveyBasis(client, options, tools, await ifReadable(deployment));
@@ -132,18 +134,19 @@ async function readNodeAgents(client: KubeClient, namespace: string | undefined)
 }
 
 /** Undefined without the CustomResourceDefinition. */
-async function readNetworks(client: KubeClient, installation: Installation | undefined) {
-  const found = await ifFound(client.list(NETWORKS, {}));
+async function readNetworks(client: KubeClient, byDefault = 'multus') {
+  const found = await ifFound(client.list(ANY_NETWORKS, {}));
   return found?.items.map((item) => {
-    const { metadata, spec, status } = NETWORKS.decode(item);
+    const { metadata, status } = ANY_NETWORKS.decode(item);
+    const wrong = misfit(item, NETWORK, 'Network');
     const ready = conditionOf(status?.conditions, 'Ready');
     const nodes = conditionOf(status?.conditions, 'NodesReady');
     const onNodes = nodes?.status === 'False' ? nodes.reason : undefined;
     return {
       key: keyOf({ metadata }),
-      /** Why it is not Ready, or not connected on its nodes; undefined if it is. */
-      reason: ready?.status === 'True' ? onNodes : (ready?.reason ?? 'not reconciled'),
-      provider: spec.provider ?? installation?.flagText('network-provider') ?? 'multus',
+      /** What the operator cannot read, or why it is not Ready, or not connected on its nodes; undefined if it is. */
+      reason: wrong ?? (ready?.status === 'True' ? onNodes : (ready?.reason ?? 'not reconciled')),
+      provider: ownString(own(item, 'spec'), 'provider') ?? byDefault,
     };
   });
 }

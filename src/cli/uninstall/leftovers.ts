@@ -11,17 +11,22 @@ import { sleep } from '../../kube/util/waits.ts';
 import type { Clock } from '../../kube/workqueue/clock.ts';
 import { conditionOf } from '../../networks/api/conditions.ts';
 import { NETWORK_FINALIZER, NETWORK_GATE } from '../../networks/api/names.ts';
-import { NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS, withoutFinalizer } from '../../networks/api/resources.ts';
-import type { Network } from '../../networks/api/types.ts';
+import {
+  ANY_NETWORKS,
+  NETWORK_ATTACHMENT_DEFINITIONS,
+  withoutFinalizer,
+} from '../../networks/api/resources.ts';
+import { NETWORK, type Network } from '../../networks/api/types.ts';
 import { gateIndex } from '../../networks/pods/network-pods.ts';
 import { listed } from '../../util/clip.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { isObject } from '../../util/json.ts';
+import { misfit } from '../../util/shape.ts';
 import type { ToolParts } from '../add-on.ts';
 import { objectsOf, type Remover } from './remover.ts';
 
 /** `a/b, c/d (waiting for pods that use it: …) and 3 more`: what the deletion of each waits for is in its status. */
-export function named(networks: readonly Network[]): string {
+export function named(networks: readonly Omit<Network, 'spec'>[]): string {
   return listed(
     networks.map(({ metadata, status }) => {
       const key = `${metadata.namespace}/${metadata.name}`;
@@ -54,17 +59,17 @@ export async function isLed(
 }
 
 /**
- * Deletes all Networks and waits for the operator to remove the real networks. Without an operator, it removes the
- * finalizers instead.
+ * Deletes all Networks and waits for the operator to remove the real networks. Without an operator, and of Networks that it
+ * cannot read, it removes the finalizers instead.
  */
 export async function deleteNetworks(remover: Remover, hasOperator: boolean): Promise<void> {
   const { client } = remover;
-  for (const network of await objectsOf(client, NETWORKS)) {
-    await remover.delete(NETWORKS, network);
-    if (!hasOperator) await release(remover, network);
+  for (const network of await objectsOf(client, ANY_NETWORKS)) {
+    await remover.delete(ANY_NETWORKS, network);
+    if (!hasOperator || misfit(network, NETWORK, 'Network')) await release(remover, network);
   }
   await remover.untilGone(async () => {
-    const rest = await objectsOf(client, NETWORKS);
+    const rest = await objectsOf(client, ANY_NETWORKS);
     return rest.length === 0 ? '' : `the Networks ${named(rest)}`;
   });
 }
@@ -73,11 +78,10 @@ export async function deleteNetworks(remover: Remover, hasOperator: boolean): Pr
  * Removes the operator's finalizer from the definition of a Network and from the Network; other finalizers stay. It
  * deletes the definition, because the garbage collector leaves objects whose owner's kind no longer exists.
  */
-async function release(remover: Remover, { metadata }: Network): Promise<void> {
+async function release(remover: Remover, { metadata }: KubeObject): Promise<void> {
   const { client } = remover;
-  const ref = refOf({ metadata });
-  for (const resource of [NETWORK_ATTACHMENT_DEFINITIONS, NETWORKS] as readonly Resource<KubeObject>[]) {
-    const object = await ifFound(client.get(resource, ref));
+  for (const resource of [NETWORK_ATTACHMENT_DEFINITIONS, ANY_NETWORKS] as readonly Resource<KubeObject>[]) {
+    const object = await ifFound(client.get(resource, refOf({ metadata })));
     if (object) await remover.patch(resource, object, (live) => withoutFinalizer(live, NETWORK_FINALIZER));
     const owners = object?.metadata.ownerReferences ?? [];
     if (object && owners.length > 0 && owners.every(({ uid }) => uid === metadata.uid))

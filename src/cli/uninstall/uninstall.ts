@@ -8,7 +8,7 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { UsageError } from '../../kube/util/errors.ts';
 import { systemClock } from '../../kube/workqueue/clock.ts';
 import { NODE_IPAM, NODE_OVS } from '../../networks/api/names.ts';
-import { NETWORKS } from '../../networks/api/resources.ts';
+import { ANY_NETWORKS } from '../../networks/api/resources.ts';
 import { PROGRAM } from '../../util/identity.ts';
 import { type CommandContext, type SetUpCommand, toolsOf } from '../add-on.ts';
 import { withCluster } from '../cluster.ts';
@@ -129,7 +129,7 @@ async function requireNamespace(client: KubeClient, namespace: string): Promise<
 
 /** Removes what could block pods, then Networks. */
 async function removeNetworks(remover: Remover, namespace: string, force: boolean): Promise<void> {
-  const networks = await objectsOf(remover.client, NETWORKS);
+  const networks = await objectsOf(remover.client, ANY_NETWORKS);
   if (networks.length === 0) return await unblock(remover);
   const hasOperator = await isLed(remover.client, namespace, systemClock);
   if (!force)

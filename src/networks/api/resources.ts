@@ -12,6 +12,12 @@ export const NETWORKS: Resource<Network> = {
   decode: (value) => decodeShape(value, NETWORK, 'Network'),
 };
 
+/** The same, also with a spec that an earlier CustomResourceDefinition let in, and which the operator cannot read. */
+export const ANY_NETWORKS: Resource<Omit<Network, 'spec'>> = {
+  ...NETWORKS,
+  decode: (value) => decodeShape(value, { 'status?': NETWORK['status?'] }, 'Network'),
+};
+
 /** `config` is a CNI network configuration list, as JSON. */
 const ATTACHMENT = { 'spec?': { 'config?': 'string' } } as const;
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { judged, judgeNetwork } from '../../../../src/cli/check/check-network.ts';
+import { checkNetwork, judged, judgeNetwork } from '../../../../src/cli/check/check-network.ts';
 import { nameInTarget } from '../../../../src/cli/check/check-target.ts';
 import { lastWords } from '../../../../src/cli/last-event.ts';
 import { NETWORKS } from '../../../../src/networks/api/resources.ts';
@@ -71,6 +71,13 @@ test.each([
   expect(judgeNetwork(network(conditions, observed)).findings).toEqual([
     { reason: 'not-reconciled', message: `${message}: see envoy-initializer status` },
   ]);
+});
+
+test('check says what is wrong with a Network that it cannot read', async () => {
+  const client = { get: async ({ decode }: typeof NETWORKS) => decode({ metadata: { name: 'a' } }) };
+  await expect(checkNetwork(client as never, 'shop', 'a')).rejects.toThrow(
+    'cannot read network/a (Network.spec: expected an object): correct its spec, or delete it',
+  );
 });
 
 test.each([

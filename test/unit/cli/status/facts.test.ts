@@ -5,6 +5,9 @@ import type { KubeClient } from '../../../../src/kube/client/client.ts';
 
 const config = 'containers: [{name: envoy, image: envoy}]';
 
+/** A Network from before the CustomResourceDefinition had a schema. */
+const OLD = { metadata: { namespace: 'a', name: 'b' }, spec: { cidr: '10.1.0.0/24' } };
+
 test.each([
   ['may not be read', 403, { value: { count: 0, drifted: [] } }],
   ['cannot be read', 500, { unreadable: 'no answer from etcd' }],
@@ -15,9 +18,11 @@ test.each([
       if (kind === 'ConfigMap') return { metadata: {}, data: { config } };
       throw new ApiError({ status, reason: '', message: 'no answer from etcd' });
     },
-    list: async () => ({ items: [] }),
+    list: async ({ kind }: { readonly kind: string }) => ({ items: kind === 'Network' ? [OLD] : [] }),
     async *pages() {},
   } as unknown as KubeClient;
   const options = { operatorNamespace: 'op', configmap: 'envoy', annotation: 'a/b', requireAnnotation: true };
-  expect((await readStatus(client, options as never, [])).pods).toMatchObject(pods);
+  const facts = await readStatus(client, options as never, []);
+  expect(facts.pods).toMatchObject(pods);
+  expect(facts.networks).toMatchObject({ value: [{ reason: 'Network.spec.gateway: expected a string' }] });
 });

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { isLed, named } from '../../../../src/cli/uninstall/leftovers.ts';
+import { deleteNetworks, isLed, named } from '../../../../src/cli/uninstall/leftovers.ts';
+import { Remover } from '../../../../src/cli/uninstall/remover.ts';
 import type { KubeObject } from '../../../../src/kube/api/object.ts';
 import type { Resource } from '../../../../src/kube/api/resource.ts';
 import type { Network } from '../../../../src/networks/api/types.ts';
@@ -55,4 +56,17 @@ test('uninstall takes no operator for leading if its Lease stays as it is for 15
   );
   await clock.advanceAsync(15_000);
   expect(await led).toBe(false);
+});
+
+test('uninstall releases a Network that the operator cannot read', async () => {
+  const metadata = { namespace: 'a', name: 'b', uid: '1', finalizers: ['samplecrd.k8s.io/network-cleanup'] };
+  const items = [{ metadata }];
+  const client = {
+    list: async (_: unknown, __: unknown, read: (item: object) => object) => ({ items: items.map(read) }),
+    get: async ({ decode }: Resource<KubeObject>) => decode(items[0]),
+    delete: async () => {},
+    jsonPatch: async ({ kind }: Resource<KubeObject>) => kind === 'Network' && items.pop(),
+  };
+  await deleteNetworks(new Remover(client as never, new FakeClock(), -1, () => {}), true);
+  expect(items).toEqual([]);
 });
