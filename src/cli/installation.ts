@@ -11,7 +11,7 @@ export type Installation = Readonly<ReturnType<typeof readInstallation>>;
 
 /** Reads the operator's Deployment; undefined if it does not exist. */
 export async function readDeployment(
-  client: KubeClient,
+  client: Pick<KubeClient, 'get'>,
   namespace: string,
 ): Promise<Installation | undefined> {
   const ref = { namespace, name: PROGRAM };

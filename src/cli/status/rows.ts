@@ -37,7 +37,7 @@ export function firstOf(names: readonly string[]): string {
 }
 
 /** The text of a flag of the operator; undefined if it is not set, or the Deployment is not readable. */
-export function flag({ installation }: StatusFacts, name: string): string | undefined {
+export function flag({ installation }: Pick<StatusFacts, 'installation'>, name: string): string | undefined {
   return 'value' in installation ? installation.value?.flagText(name) : undefined;
 }
 

@@ -87,6 +87,7 @@ const OF_OPERATOR: Readonly<Record<string, Row>> = {
   },
   leader: ({ installation, lease, now }) =>
     about(lease, (found) => {
+      if (flag({ installation }, 'leader-elect') === 'false') return none('off (--leader-elect=false)');
       const { holderIdentity: holder = '', renewTime = '' } = found?.spec ?? {};
       const hasReplicas = 'unreadable' in installation || (installation.value?.readyReplicas ?? 0) > 0;
       const advice = hasReplicas ? 'see "request for the lease failed" in the log' : 'see replicas';

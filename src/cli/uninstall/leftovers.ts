@@ -23,6 +23,7 @@ import { PROGRAM } from '../../util/identity.ts';
 import { isObject } from '../../util/json.ts';
 import { misfit } from '../../util/shape.ts';
 import type { ToolParts } from '../add-on.ts';
+import { readDeployment } from '../installation.ts';
 import { objectsOf, type Remover } from './remover.ts';
 
 /** `a/b, c/d (waiting for pods that use it: …) and 3 more`: what the deletion of each waits for is in its status. */
@@ -39,13 +40,15 @@ export function named(networks: readonly Omit<Network, 'spec'>[]): string {
 
 /**
  * Whether an operator leads: it renews its Lease every 2 s. Looks until the Lease changes, for as long as one lasts (15 s).
- * The times in the Lease are not used, because they are those of another clock.
+ * The times in the Lease are not used, because they are those of another clock. Without election, a ready replica leads.
  */
 export async function isLed(
   client: Pick<KubeClient, 'get'>,
   namespace: string,
   clock: Clock,
 ): Promise<boolean> {
+  const installation = await readDeployment(client, namespace);
+  if (installation?.flagText('leader-elect') === 'false') return installation.readyReplicas > 0;
   const read = async () =>
     (await ifFound(client.get(LEASES, { namespace, name: PROGRAM })))?.metadata.resourceVersion;
   const first = await read();

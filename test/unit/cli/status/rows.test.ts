@@ -191,6 +191,7 @@ test.each<[string, RegExp, Partial<StatusFacts>]>([
   ['leader', /^note: election in progress/, lease('')],
   ['leader', /^problem: no leader \| see .* in the log/, { now: NOW + 20_000, ...lease('') }],
   ['leader', /^problem: no leader \| see replicas$/, { ...none, lease: { value: undefined } }],
+  ['leader', /^none: off \(/, { ...installed(['--leader-elect=false']), lease: { value: undefined } }],
   ['leader', /^problem: envoy-initializer-1, not renewed for 122 s/, { now: NOW + 120_000 }],
   [
     'webhooks',

@@ -70,3 +70,12 @@ test('uninstall releases a Network that the operator cannot read', async () => {
   await deleteNetworks(new Remover(client as never, new FakeClock(), -1, () => {}), true);
   expect(items).toEqual([]);
 });
+
+test('uninstall takes an operator without leader election for leading while a replica is ready', async () => {
+  const containers = [{ name: 'envoy-initializer', args: ['--leader-elect=false'] }];
+  const led = (readyReplicas: number) => {
+    const found = { spec: { template: { spec: { containers } } }, status: { readyReplicas } };
+    return isLed({ get: async () => found } as never, 'envoy-initializer', new FakeClock());
+  };
+  expect([await led(1), await led(0)]).toEqual([true, false]);
+});
