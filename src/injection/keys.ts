@@ -31,6 +31,8 @@ export function knownAnnotations({ optIn, overrides }: Keys): readonly string[] 
 
 /** The label of pods and namespaces, and the annotation of pods, that keeps rollouts away with the value `false`. */
 export const ROLLOUT_ANNOTATION = 'initializer.kubernetes.io/rollout';
+/** The annotation that takes a pod out of its Services: the default template mounts it for Envoy. */
+export const DRAIN = 'initializer.kubernetes.io/drain';
 
 export const DEFAULT_KEY = 'initializer.kubernetes.io/envoy';
 

@@ -1,5 +1,6 @@
 import { type ConfigurationAge, isOlder } from '../../injection/envoy/configuration-age.ts';
 import type { NamespaceSettings } from '../../injection/namespace-settings.ts';
+import type { TemplateSet } from '../../injection/template/template-set.ts';
 import type { Reconcile } from '../../kube/controller/controller.ts';
 import type { Logger } from '../../kube/util/log.ts';
 import type { Actuator, Outcome } from './actuator.ts';
@@ -8,14 +9,13 @@ import type { PodMemory } from './memory.ts';
 import type { RolloutMetrics } from './metrics.ts';
 import type { Observed, ObservedPod } from './observe.ts';
 import { type Action, namespaceOf, type RolloutPod } from './plan/pod.ts';
-import type { Revisions } from './plan/revision.ts';
 import { type Step, step } from './plan/step.ts';
 import type { RevisionHistory } from './revision-history.ts';
 import type { RevisionWriter } from './revision-writer.ts';
 import { formatStatus } from './rollout-status.ts';
 
 export interface RolloutControllerOptions {
-  readonly history: Pick<RevisionHistory, 'current'>;
+  readonly history: Pick<RevisionHistory, 'adopted' | 'current'>;
   readonly writer: Pick<RevisionWriter, 'decide' | 'published' | 'publish'>;
   readonly pods: { list(): readonly ObservedPod[] };
   readonly memory: PodMemory;
@@ -86,20 +86,19 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
   }
 
   return async (_, signal) => {
-    const current = history.current();
-    const strategy = current?.target.set.rollout;
-    if (!current || !strategy) {
-      metrics.stepped(undefined);
-      return {};
-    }
-    const next = step(podsOf(options, current), current, strategy, now());
+    const [set, current] = [history.adopted(), history.current()];
+    if (!set) return {};
+    const pods = podsOf(options, current?.target.state === 'halted' ? current.promoted.set : set);
+    const next = current && set.rollout && step(pods, current, set.rollout, now());
     metrics.stepped(next);
-    if (next.decision) await writer.decide(next.decision, signal);
-    events.seen(next, current, now());
+    if (next?.decision) await writer.decide(next.decision, signal);
+    if (next) events.seen(next, current, now());
     // What follows a halt, such as the way back, is known to the next step only.
-    const publishMs = next.decision?.do === 'halt' ? undefined : await publish(next, signal);
+    const publishMs = next && next.decision?.do !== 'halt' ? await publish(next, signal) : undefined;
     const outcomes: Outcome[] = [];
-    const left = [...next.actions];
+    // Without a strategy, what an earlier one has drained goes back.
+    const drained = pods.filter(({ isDraining, isGoing }) => isDraining && !isGoing);
+    const left = [...(next?.actions ?? drained.map((pod): Action => ({ do: 'undrain', pod, to: { set } })))];
     const end = now() + BATCH_MS;
     const workers = Array.from({ length: Math.min(PARALLEL, left.length) }, async () => {
       for (let action = left.shift(); action; action = now() < end ? left.shift() : undefined) {
@@ -111,9 +110,9 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     const failed = (await Promise.allSettled(workers)).find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
     const waits = [
-      next.wakeInMs,
+      next?.wakeInMs,
       publishMs,
-      next.decision || left.length > 0 || outcomes.some((outcome) => !WAITS.has(outcome))
+      next?.decision || left.length > 0 || outcomes.some((outcome) => !WAITS.has(outcome))
         ? STEP_MS
         : undefined,
       outcomes.some((outcome) => WAITS.has(outcome)) ? AGAIN_MS : undefined,
@@ -124,9 +123,8 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
 
 function podsOf(
   { pods, memory, configIn, namespaceSettings, now }: RolloutControllerOptions,
-  { target, promoted }: Revisions,
+  { hash }: TemplateSet,
 ): readonly RolloutPod[] {
-  const { hash } = (target.state === 'halted' ? promoted : target).set;
   const see = (observed: Observed): RolloutPod => {
     const namespace = namespaceOf(observed.key);
     const config = configIn(namespace);
@@ -137,10 +135,8 @@ function podsOf(
       ...memory.recall(observed, hash, now()),
     };
   };
-  const seen = pods
-    .list()
-    .flatMap((pod) => memory.newest(pod) ?? [])
-    .map(see);
+  const observed = pods.list().flatMap((pod) => memory.newest(pod) ?? []);
+  const seen = observed.map(see);
   memory.recalledAll(now());
   return [...seen, ...memory.gone(now()).map(see)];
 }

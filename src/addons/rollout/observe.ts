@@ -1,5 +1,5 @@
 import { type ConfigurationRead, configurationRead } from '../../injection/envoy/configuration-age.ts';
-import { type Keys, ROLLOUT_ANNOTATION } from '../../injection/keys.ts';
+import { DRAIN, type Keys, ROLLOUT_ANNOTATION } from '../../injection/keys.ts';
 import {
   annotation,
   containers,
@@ -24,9 +24,6 @@ import {
 import { decodeObject, type Resource } from '../../kube/api/resource.ts';
 import { type JsonObject, own, ownObjects, ownString } from '../../util/json.ts';
 import type { FoundOut, Made, RolloutPod } from './plan/pod.ts';
-
-/** The annotation that takes a pod out of its Services: the default template mounts it for Envoy. */
-export const DRAIN = 'initializer.kubernetes.io/drain';
 
 /** What the pod itself shows, without its namespace and what this process remembers. */
 export interface Observed

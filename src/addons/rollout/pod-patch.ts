@@ -1,12 +1,12 @@
 import type { Operation } from 'fast-json-patch';
 import { ENVOY_CONFIG_MAP } from '../../injection/envoy/files.ts';
-import type { Keys } from '../../injection/keys.ts';
+import { DRAIN, type Keys } from '../../injection/keys.ts';
 import { annotation } from '../../injection/podspec/pod.ts';
 import { formatStatus } from '../../injection/status.ts';
 import type { KubeObject } from '../../kube/api/object.ts';
 import type { JsonObject } from '../../util/json.ts';
 import { pointer } from '../../util/patch.ts';
-import { DRAIN, type Observed } from './observe.ts';
+import type { Observed } from './observe.ts';
 import type { InPlaceChange } from './pod-change.ts';
 
 /** What the status of a changed pod records. */

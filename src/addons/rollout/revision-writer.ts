@@ -120,19 +120,10 @@ export type RevisionWriter = ReturnType<typeof revisionWriter>;
 /** What a decision makes of the target. */
 function detailsOf(decision: Decision, target: Revision, begins: number, now: number): RevisionDetails {
   const { state, since, canary, heldSince } = target;
-  switch (decision.do) {
-    case 'begin':
-      return {
-        state: 'canary',
-        since: state === 'new' ? begins : since,
-        canary: decision.canary,
-        heldSince: undefined,
-      };
-    case 'hold':
-      return { state: 'canary', since, canary, heldSince: now };
-    case 'promote':
-      return { state: 'promoted', since, canary, heldSince };
-    case 'halt':
-      return { state: 'halted', since, canary, heldSince };
+  if (decision.do === 'begin') {
+    const at = state === 'new' ? begins : since;
+    return { state: 'canary', since: at, canary: decision.canary, heldSince: undefined };
   }
+  if (decision.do === 'hold') return { state: 'canary', since, canary, heldSince: now };
+  return { state: decision.do === 'promote' ? 'promoted' : 'halted', since, canary, heldSince };
 }

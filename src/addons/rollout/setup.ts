@@ -1,8 +1,11 @@
 import { cachedAge } from '../../injection/envoy/configuration-age.ts';
 import { ENVOY_CONFIG_MAP } from '../../injection/envoy/files.ts';
+import { DRAIN } from '../../injection/keys.ts';
 import { CONFIG_MAPS, COPIED_CONFIG_MAPS } from '../../kube/api/core-resources.ts';
+import type { KubeObject } from '../../kube/api/object.ts';
 import { regardingOf } from '../../kube/api/resource.ts';
 import { waitForSync } from '../../kube/cache/informer.ts';
+import type { Lister } from '../../kube/cache/store.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import type { Core } from '../../operator/core.ts';
 import { podActuator } from './actuator.ts';
@@ -19,7 +22,7 @@ import { setUpRevisions, type TemplateRevisions } from './revisions.ts';
 const OF_LIVE_PODS = 'status.phase!=Failed,status.phase!=Succeeded';
 const KEY = 'rollout';
 
-/** Sets up the rollout of new templates to running pods. Without a strategy it watches nothing and does nothing. */
+/** Sets up the rollout of new templates to running pods. Without a strategy it only puts drained pods back. */
 export function setUpRollout(manager: Manager, core: Core, options: RolloutOptions): void {
   const { namespaces, decideOptions } = core;
   const { namespace, configmap: name } = options;
@@ -31,7 +34,8 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
   const wake = () => work.queue.addAfter(KEY, STEP_MS);
   const pods = manager.informer(observedPods(keys), {
     fieldSelector: OF_LIVE_PODS,
-    startWhen: (signal) => untilRollout(revisions, signal),
+    startWhen: async (signal) =>
+      (await waitForSync([core.pods], signal)) && untilRollout(revisions, core.pods.lister, signal),
   });
   const configMaps = manager.informer(COPIED_CONFIG_MAPS, {
     fieldSelector: `metadata.name=${ENVOY_CONFIG_MAP}`,
@@ -92,14 +96,22 @@ export function setUpRollout(manager: Manager, core: Core, options: RolloutOptio
   });
 }
 
-/** Resolves with true once there is a strategy that changes pods; with false when the signal aborts. */
-function untilRollout(revisions: TemplateRevisions, signal: AbortSignal): Promise<boolean> {
+/**
+ * Resolves with true once there is a strategy that changes pods, or an earlier one has left pods drained; with false when
+ * the signal aborts.
+ */
+function untilRollout(
+  { history, onChanged }: TemplateRevisions,
+  fleet: Lister<KubeObject>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const isDrained = ({ metadata }: KubeObject) => metadata.annotations?.[DRAIN] !== undefined;
   return new Promise((resolve) => {
     const look = () => {
-      if (revisions.history.current()) resolve(true);
+      if (history.current() || (history.stored().length > 0 && fleet.list().some(isDrained))) resolve(true);
     };
     signal.addEventListener('abort', () => resolve(false), { once: true });
-    revisions.onChanged(look);
+    onChanged(look);
     look();
   });
 }

@@ -5,7 +5,7 @@ import { type Informer, waitForSync } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { SharedValues } from '../../kube/util/shared-values.ts';
 import type { JsonObject } from '../../util/json.ts';
-import { type Keys, ROLLOUT_ANNOTATION } from '../keys.ts';
+import { DRAIN, type Keys, ROLLOUT_ANNOTATION } from '../keys.ts';
 import { isReady } from '../podspec/pod.ts';
 import { sidecarFailure } from '../sidecar-failure.ts';
 
@@ -39,7 +39,7 @@ export function controllerKey(pod: KubeObject): string {
  * cluster can have hundreds of thousands of pods: what they have in common is kept once.
  */
 export function podSummary(keys: Keys): (pod: KubeObject) => CachedPod {
-  const kept = new Set([keys.optIn, keys.status, keys.templates, ROLLOUT_ANNOTATION]);
+  const kept = new Set([keys.optIn, keys.status, keys.templates, ROLLOUT_ANNOTATION, DRAIN]);
   const shared = new SharedValues();
   return (pod) => {
     const { name, namespace = '', uid = '', resourceVersion = '', creationTimestamp = '' } = pod.metadata;

@@ -131,7 +131,7 @@ export interface Action {
   readonly do: 'drain' | 'change' | 'evict' | 'undrain';
   readonly pod: RolloutPod;
   /** The templates that it gets. */
-  readonly to: Revision;
+  readonly to: Pick<Revision, 'set'>;
 }
 
 /** Why a pod that does not have the target yet is not changed now, or at all. */

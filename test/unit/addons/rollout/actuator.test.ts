@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { podActuator } from '../../../../src/addons/rollout/actuator.ts';
 import { PodMemory } from '../../../../src/addons/rollout/memory.ts';
-import { DRAIN, observe } from '../../../../src/addons/rollout/observe.ts';
+import { observe } from '../../../../src/addons/rollout/observe.ts';
 import type { RolloutPod } from '../../../../src/addons/rollout/plan/pod.ts';
+import { DRAIN } from '../../../../src/injection/keys.ts';
 import { ApiError } from '../../../../src/kube/api/api-error.ts';
 import { type KubeObject, keyOf } from '../../../../src/kube/api/object.ts';
 import { isObject } from '../../../../src/util/json.ts';

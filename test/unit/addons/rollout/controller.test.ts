@@ -1,7 +1,35 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
+import type { Actuator } from '../../../../src/addons/rollout/actuator.ts';
 import { rolloutReconcile, STEP_MS } from '../../../../src/addons/rollout/controller.ts';
 import { PodMemory } from '../../../../src/addons/rollout/memory.ts';
 import { setOf, statusOf, strategyOf } from '../../../support/rollout/rollout-world.ts';
+
+const reconcileWith = (options: Partial<Parameters<typeof rolloutReconcile>[0]>) =>
+  rolloutReconcile({
+    history: { adopted: () => setOf('envoy:1'), current: () => undefined },
+    pods: { list: () => [] },
+    writer: { decide: async () => {}, published: () => undefined, publish: async () => {} },
+    memory: new PodMemory(),
+    configIn: () => undefined,
+    namespaceSettings: () => ({ namespaceLabels: {} }),
+    actuator: { act: async () => 'done' },
+    events: { seen: () => {} } as never,
+    metrics: { stepped: () => {}, changed: () => {} },
+    log: { debug: () => {} } as never,
+    now: () => 2_000,
+    ...options,
+  });
+
+test('pods that a rollout has drained return to their Services also after its strategy was removed', async () => {
+  const act = jest.fn<Actuator['act']>(async () => 'later');
+  const pods = [{}, { isDraining: true }, { isDraining: true, isGoing: true }].map((more, i) => ({
+    metadata: { name: `${i}`, namespace: 'shop', uid: `${i}` },
+    observed: { key: `shop/${i}`, uid: `${i}`, ...more },
+  }));
+  const reconcile = reconcileWith({ pods: { list: () => pods as never }, actuator: { act } });
+  expect(await reconcile('rollout', AbortSignal.timeout(10_000))).toEqual({});
+  expect(act.mock.calls.map(([action]) => [action.do, action.pod.key])).toEqual([['undrain', 'shop/1']]);
+});
 
 test('a step of a rollout that takes long leaves the rest to the next, which puts drained pods back first', async () => {
   const target = {
@@ -27,13 +55,9 @@ test('a step of a rollout that takes long leaves the rest to the next, which put
     },
   }));
   const drained: string[] = [];
-  const reconcile = rolloutReconcile({
-    history: { current: () => ({ target, promoted: target, paused: false }) },
-    writer: { decide: async () => {}, published: () => undefined, publish: async () => {} },
+  const reconcile = reconcileWith({
+    history: { adopted: () => target.set, current: () => ({ target, promoted: target, paused: false }) },
     pods: { list: () => pods as never },
-    memory: new PodMemory(),
-    configIn: () => undefined,
-    namespaceSettings: () => ({ namespaceLabels: {} }),
     actuator: {
       async act({ pod }) {
         drained.push(pod.key);
@@ -41,9 +65,6 @@ test('a step of a rollout that takes long leaves the rest to the next, which put
         return 'done';
       },
     },
-    events: { seen: () => {} } as never,
-    metrics: { stepped: () => {}, changed: () => {} },
-    log: { debug: () => {} } as never,
     now: () => now,
   });
   expect(await reconcile('rollout', AbortSignal.timeout(10_000))).toEqual({ requeueAfterMs: STEP_MS });
@@ -68,8 +89,9 @@ test('a step of a rollout that halts publishes no status: whether pods go back, 
     ...{ createdAt: 1_000, ready: false, trouble: 'ErrImagePull: x', status: statusOf(set) },
   };
   const published: string[] = [];
-  const reconcile = rolloutReconcile({
+  const reconcile = reconcileWith({
     history: {
+      adopted: () => set,
       current: () => ({ target: { ...promoted, set, state }, promoted, paused: false }),
     },
     writer: {
@@ -82,14 +104,6 @@ test('a step of a rollout that halts publishes no status: whether pods go back, 
     pods: {
       list: () => [{ metadata: { name: 'web', namespace: 'shop', uid: 'web' }, observed: bad }] as never,
     },
-    memory: new PodMemory(),
-    configIn: () => undefined,
-    namespaceSettings: () => ({ namespaceLabels: {} }),
-    actuator: { act: async () => 'done' },
-    events: { seen: () => {} } as never,
-    metrics: { stepped: () => {}, changed: () => {} },
-    log: { debug: () => {} } as never,
-    now: () => 2_000,
   });
   for (let i = 0; i < 2; i += 1) await reconcile('rollout', AbortSignal.timeout(10_000));
   expect({ state, published }).toEqual({ state: 'halted', published: ['back'] });

@@ -149,24 +149,17 @@ test('a pod that may not be disrupted waits since the first refusal', () => {
 
 test('an evicted pod is missed until its replacement is seen, and one that others removed for a moment', () => {
   const memory = new PodMemory();
-  const of = (uid: string, more: Partial<Observed> = {}) =>
-    observed({ uid, owner: { uid: 'web', kind: 'StatefulSet' }, ...more });
+  const owner = { uid: 'web', kind: 'StatefulSet' };
+  const of = (uid: string, more: Partial<Observed> = {}) => observed({ uid, owner, ...more });
   const missed = (now: number) =>
-    memory
-      .gone(now)
-      .filter(({ isGoing }) => isGoing)
-      .map((pod) => [pod.uid, memory.recall(pod, 'h', now).evictedAt]);
+    memory.gone(now).map((pod) => [pod.isGoing && pod.uid, memory.recall(pod, 'h', now).evictedAt]);
   memory.removed(of('before'), 1_000);
   expect(memory.recall(of('going', { isGoing: true }), 'h', 1_000).evictedAt).toBe(1_000);
   memory.recalledAll(1_000);
   memory.evicted(of('a'), 30_000);
   expect(missed(35_000)).toEqual([]);
   for (const uid of ['going', 'a', 'other']) memory.removed(of(uid), 36_000);
-  expect(missed(36_000)).toEqual([
-    ['going', undefined],
-    ['a', 30_000],
-    ['other', undefined],
-  ]);
+  expect(missed(36_000)).toEqual([['going'], ['a', 30_000], ['other']]);
   memory.recall(of('old'), 'h', 41_000);
   expect(missed(41_000)).toEqual([['a', 30_000]]);
   // The clock of the API server is behind.

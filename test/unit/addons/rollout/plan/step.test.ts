@@ -299,16 +299,12 @@ describe('pods that users forge', () => {
         trouble: 'x',
       }),
     );
-    const [revisions, canary] = [to(state, { canary: ALL }), to('canary', { canary: ALL })];
+    const next = (more: readonly RolloutPod[], of = state) =>
+      step([...forged, ...more], to(of, { canary: ALL }), IN_PLACE, NOW);
     return {
-      alone: step([...forged, pod(), pod()], revisions, IN_PLACE, NOW),
-      beside: step([...forged, ...failing, pod()], revisions, IN_PLACE, NOW),
-      proved: step(
-        [...forged, pod({ status: statusOf(NEW), changedAt: NOW - 30_000 })],
-        canary,
-        IN_PLACE,
-        NOW,
-      ),
+      alone: next([pod(), pod()]),
+      beside: next([...failing, pod()]),
+      proved: next([pod({ status: statusOf(NEW), changedAt: NOW - 30_000 })], 'canary'),
     };
   };
 
@@ -381,26 +377,22 @@ describe('new pods', () => {
 });
 
 describe('evicted pods', () => {
-  const replace = strategyOf('mode: in-place-or-replace');
+  const replace = strategyOf('mode: in-place-or-replace\nperMinute: 2');
+  const others = setOf('envoy:1', '[--other]');
   const web = (n: number, more: Partial<RolloutPod> = {}) =>
-    pod({
-      owner: { uid: `1000000${n}-web`, kind: 'ReplicaSet' },
-      status: statusOf(setOf('envoy:1', '[--other]')),
-      ...more,
-    });
+    pod({ owner: { uid: `1000000${n}-web`, kind: 'ReplicaSet' }, status: statusOf(others), ...more });
   const evicted = (n: number, ms: number) =>
     web(n, { isGoing: true, evictedAt: NOW - ms, missedUntil: NOW - ms + 3_600_000 });
-  const starting = { ready: false, isSidecarReady: false, sidecarStartedAt: undefined } as const;
   const unproved = (n: number, ms: number, more: Partial<RolloutPod> = {}) =>
-    web(n, { status: statusOf(NEW), createdAt: NOW - ms, ...starting, ...more });
-  const next = (pods: readonly RolloutPod[], strategy = replace, others = [web(3), web(3)]) =>
-    step([...pods, ...others], to('canary', { canary: ALL, since: 0 }), strategy, NOW);
+    web(n, { status: statusOf(NEW), createdAt: NOW - ms, ...failing, sidecarStartedAt: undefined, ...more });
+  const next = (pods: readonly RolloutPod[], more = [web(3), web(3)], strategy = replace) =>
+    step([...pods, ...more], to('canary', { canary: ALL, since: 0 }), strategy, NOW);
   const minutes = 60_000;
 
   test.each([
-    ['do not exist yet', (n: number, ms: number) => evicted(n, ms)],
+    ['do not exist yet', evicted],
     ['are not scheduled', (n: number, ms: number) => unproved(n, ms, { node: '' })],
-    ['do not run yet', (n: number, ms: number) => unproved(n, ms)],
+    ['do not run yet', unproved],
   ])('as many as may fail wait for replacements that %s, for ten minutes', (_, of) => {
     const at = (ms: number) => next([of(1, ms), of(2, ms)]);
     expect(at(9 * minutes)).toMatchObject({ actions: [], health: { pending: 2 } });
@@ -408,21 +400,18 @@ describe('evicted pods', () => {
   });
 
   test('an evicted pod takes part of the rate, and its workload spares no other for an hour', () => {
-    const slow = strategyOf('mode: in-place-or-replace\nperMinute: 1');
-    expect(next([evicted(1, 59_000)], slow).actions).toEqual([]);
-    expect(next([evicted(1, 60_000)], slow).actions).toHaveLength(1);
+    const good = () => pod({ status: statusOf(NEW), changedAt: NOW - minutes });
+    const acts = (ms: number) => next([evicted(1, ms), evicted(2, ms), good(), good()]).actions;
+    expect([acts(59_000).length, acts(minutes).length]).toEqual([0, 1]);
     const result = next([evicted(3, 59 * minutes)]);
     expect(result).toMatchObject({ actions: [], wakeInMs: minutes });
     expect(whys(result)).toEqual(['workload', 'workload']);
   });
 
   test('a canary is not promoted while the replacement of its last pod does not exist', () => {
-    expect(next([evicted(1, 9 * minutes)], replace, [])).toMatchObject({
-      phase: 'canary',
-      decision: undefined,
-    });
-    expect(next([evicted(1, 10 * minutes)], replace, []).decision).toEqual({ do: 'promote' });
-    expect(next([evicted(1, 0)], IN_PLACE, []).decision).toEqual({ do: 'promote' });
+    expect(next([evicted(1, 9 * minutes)], [])).toMatchObject({ phase: 'canary', decision: undefined });
+    for (const [ms, strategy] of [[10 * minutes, replace] as const, [0, IN_PLACE] as const])
+      expect(next([evicted(1, ms)], [], strategy).decision).toEqual({ do: 'promote' });
   });
 });
 
