@@ -31,7 +31,7 @@ import { RICH_TEMPLATE } from '../../support/injection/arbitrary-pods.ts';
 import { DEMO_TEMPLATE, decideInput, OPT_IN, STATUS, templateSet } from '../../support/injection/demo.ts';
 import { metadataOf, specOf } from '../../support/injection/inject-checked.ts';
 import { InjectionStage } from '../../support/injection/injection-stage.ts';
-import { plausiblePods, securedPods } from '../../support/injection/plausible-pods.ts';
+import { plausiblePods, CLEAN as RESTRICTED, securedPods } from '../../support/injection/plausible-pods.ts';
 import { GOLDEN_TEMPLATE } from '../../support/jest/golden-case.ts';
 import { MINOR } from '../../support/jest/since.ts';
 import type { Admission } from '../../support/operator/admin-api.ts';
@@ -210,14 +210,6 @@ const labelsOf = (level: string, version: string) => ({
   [ENFORCE_LABEL]: level,
   ...(version !== 'latest' && { [ENFORCE_VERSION_LABEL]: version }),
 });
-
-/** What the level `restricted` asks of a container. */
-const RESTRICTED: JsonObject = {
-  allowPrivilegeEscalation: false,
-  runAsNonRoot: true,
-  capabilities: { drop: ['ALL'] },
-  seccompProfile: { type: 'RuntimeDefault' },
-};
 
 function podWith(securityContext: JsonObject, spec: JsonObject = {}): JsonObject {
   const containers = [{ name: 'app', image: 'i', securityContext }];

@@ -22,25 +22,6 @@ beforeAll(async () => {
 
 afterAll(() => fixture?.stop());
 
-/** Creates the pod; the names of its containers and volumes, and what kubectl was warned of. */
-async function admitted(init: PodInit, ...args: readonly string[]) {
-  const pod = podOf(init);
-  const { stdout, stderr, code } = await fixture.controlPlane.kubectl(
-    ['create', '-o', 'json', ...args, '-f', '-'],
-    {
-      input: JSON.stringify(pod),
-    },
-  );
-  if (code !== 0) throw new Error(stderr);
-  const { spec, metadata } = JSON.parse(stdout);
-  const names = (list: readonly { name: string }[] = []) =>
-    list.map(({ name }) => name).filter((name) => !name.startsWith('kube-api-access-'));
-  return { containers: names(spec.containers), volumes: names(spec.volumes), metadata, warnings: stderr };
-}
-
-const INJECTED = { containers: ['app', 'envoy'], volumes: ['envoy-conf'] };
-const UNTOUCHED = { containers: ['app'], volumes: [] };
-
 const CLASH = { volumes: [{ name: 'envoy-conf', emptyDir: {} }] };
 
 async function warnings(
@@ -195,49 +176,4 @@ test('a dry run of a pod leaves no Event', async () => {
   // What comes behind it in the queue is there.
   await fixture.apply(eventPod('wet', 'default', OPTED_IN, inConflict));
   await untilEvents('Pod', 'default', [...before, `InjectionSkipped wet: ${CONFLICT}`].toSorted());
-});
-
-async function adopted(change: () => Promise<unknown>): Promise<void> {
-  const generation = async () =>
-    /^envoy_initializer_template_generation (\d+)/m.exec(await fixture.metrics())?.[1];
-  const before = await generation();
-  await change();
-  await eventually('the template is adopted', async () => (await generation()) !== before);
-}
-
-test('the template of a pod is the one that the namespace selects, unless the pod selects its own', async () => {
-  const selecting = (templates: string) => ({
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: { name: 'selecting', annotations: { [`${KEY}-templates`]: templates } },
-  });
-  const labels = { [KEY]: 'true' };
-  const pod = (own?: string) =>
-    admitted({ namespace: 'selecting', labels, annotations: own ? { [`${KEY}-templates`]: own } : {} });
-  const counted = async () =>
-    Number(
-      /^envoy_initializer_template_injections_total\{.*template="gateway".*\} (\d+)$/m.exec(
-        await fixture.metrics(),
-      )?.[1] ?? 0,
-    );
-  const patch = { data: { 'config.gateway': 'containers: [{name: gateway, image: g}]' } };
-  const config = 'patch configmap envoy-initializer -n envoy-initializer --type=merge -p';
-  await adopted(() => fixture.run(config, JSON.stringify(patch)));
-  await fixture.apply(selecting('gateway'));
-  await serviceAccount(fixture.controlPlane, 'selecting');
-  expect(await pod()).toMatchObject({ containers: ['app', 'gateway'], warnings: '' });
-  expect(await counted()).toBe(1);
-  expect(await pod('config')).toMatchObject(INJECTED);
-  await fixture.apply(selecting('gateway,nope'));
-  await eventually('the namespace is followed', async () => (await pod()).warnings !== '');
-  expect(await pod()).toMatchObject({
-    ...UNTOUCHED,
-    warnings: expect.stringContaining(`the namespace's annotation ${KEY}-templates names template "nope"`),
-  });
-  await adopted(() => fixture.run(config, '{"data":{"config.gateway":null}}'));
-});
-
-test('the template of pods is the last good one when the ConfigMap is deleted', async () => {
-  await fixture.kubectl('delete', 'configmap', 'envoy-initializer', '-n', 'envoy-initializer');
-  expect(await admitted({ annotations: { [KEY]: 'true' } })).toMatchObject(INJECTED);
 });

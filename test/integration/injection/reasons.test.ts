@@ -97,6 +97,9 @@ test('a pod with the reason proxy-user gets its sidecar, and its author a warnin
   const pod = appPod({ annotations }, { securityContext: { runAsUser: 1337 } });
   const created = await stage.counting(() => stage.create('plain', pod));
   expect(created).toMatchObject({ asked: 1, decided: { 'injected/proxy-user': 1 } });
+  expect(await stage.fixture.metrics()).toMatch(
+    /^envoy_initializer_template_injections_total\{.*template="capture".*\} 1$/m,
+  );
   expect(namesOf(specOf(created.result.pod).containers)).toEqual(['app', 'envoy']);
   expect(created.result.warnings).toEqual([
     "sidecar added: proxy-user: container app runs as user 1337, Envoy's own, so its connections bypass Envoy: use another runAsUser",

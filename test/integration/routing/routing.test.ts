@@ -125,12 +125,6 @@ describeWithEnvoy('a real Envoy', (envoy) => {
       return lab.apply({ routes: [routeFor('shop/r', 'shop/echo', rules)], services: services() }, 'client');
     }
 
-    test('Envoy sends what no route is about to where it was going', async () => {
-      await apply({ backendRefs: [to('v2')] });
-      const { status, seen } = await lab.ask(`127.0.1.3:${lab.port}`);
-      expect({ status, at: seen?.at }).toEqual({ status: 200, at: at(3) });
-    });
-
     test('Envoy obeys a change of routes, and goes on with the last ones that were valid', async () => {
       await apply({ backendRefs: [to('v2')] });
       expect((await lab.ask(echo)).seen?.at).toBe(at(2));

@@ -177,8 +177,8 @@ const ANNOTATIONS: readonly JsonObject[] = [
   ]),
   { 'container.seccomp.security.alpha.kubernetes.io/other': 'unconfined' },
 ];
-/** What keeps to `restricted`. */
-const CLEAN = {
+/** What keeps to `restricted`, the pod security of the operator's namespace. */
+export const CLEAN: JsonObject = {
   allowPrivilegeEscalation: false,
   runAsNonRoot: true,
   capabilities: { drop: ['ALL'] },

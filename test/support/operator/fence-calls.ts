@@ -1,5 +1,6 @@
 import { ovsConfig } from '../../../src/addons/neutron/pods/port-plan.ts';
 import { cniConfig } from '../../../src/networks/multus/cni-config.ts';
+import { CLEAN as SAFE } from '../injection/plausible-pods.ts';
 
 /** A call of kubectl, and what it reads. */
 export interface FencedCall {
@@ -28,13 +29,6 @@ const injectedStatus = (sha256: string, containers: readonly string[] = ['envoy'
 const INJECTED_SPEC = {
   containers: ['app', 'envoy'].map((name) => ({ name, image: name, resources: { requests: { cpu: '1m' } } })),
   initContainers: [{ name: 'app-init', image: 'app' }],
-};
-/** What keeps to the pod security of the operator's namespace. */
-const SAFE = {
-  allowPrivilegeEscalation: false,
-  runAsNonRoot: true,
-  capabilities: { drop: ['ALL'] },
-  seccompProfile: { type: 'RuntimeDefault' },
 };
 
 const object = (

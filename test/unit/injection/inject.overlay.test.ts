@@ -79,14 +79,6 @@ test('a container with the image auto keeps its place if it becomes native', () 
   expect(namesOf(specOf(pod).containers)).toEqual(['app']);
 });
 
-test('a container with the image auto moves to the init containers of a pod that finishes', () => {
-  const { pod } = injectWith({ containers: [override, app], restartPolicy: 'Never' });
-  expect(namesOf(specOf(pod).containers)).toEqual(['app']);
-  expect(specOf(pod).initContainers).toMatchObject([
-    { name: 'envoy', restartPolicy: 'Always', args: ['--mode validate'] },
-  ]);
-});
-
 test('a container with the image auto may be the only one: the pod is a gateway, even one that finishes', () => {
   const { pod } = injectWith({ containers: [override], restartPolicy: 'Never' });
   expect(specOf(pod).containers).toMatchObject([{ name: 'envoy', args: ['--mode validate'] }]);

@@ -33,15 +33,6 @@ test('uninject returns the pod of the demo as it was written', () => {
   expect(uninject(injectChecked(decideInput(demoPod())).pod, KEYS)).toEqual(demoPod());
 });
 
-test('uninject moves a container back to its original list and place', () => {
-  const override = { name: 'envoy', image: 'auto', args: ['--mine'] };
-  const pod = podWith({ containers: [app, override, { ...app, name: 'last' }], restartPolicy: 'Never' });
-  const { pod: injected, status } = injectChecked(decideInput(pod));
-  expect(namesOf(specOf(injected).initContainers)).toEqual(['envoy']);
-  expect(status.moved).toEqual({ envoy: { list: 'containers', index: 1 } });
-  expect(uninject(injected, KEYS)).toEqual(pod);
-});
-
 test('uninject keeps later changes', () => {
   const { pod } = injectChecked(decideInput(demoPod()));
   const spec = specOf(pod);

@@ -2,51 +2,11 @@ import { expect, test } from '@jest/globals';
 import { formatPath } from '../../../src/util/diagnostic.ts';
 import type { JsonObject } from '../../../src/util/json.ts';
 import { PatchError, PodPatchBuilder, pointer } from '../../../src/util/patch.ts';
-import { applyRfc6902 } from '../../support/injection/rfc6902.ts';
 
 const pod: JsonObject = {
   metadata: { labels: { a: '1' } },
   spec: { containers: [{ name: 'a', env: [] }], volumes: null },
 };
-
-test('PodPatchBuilder does not change the given pod', () => {
-  const before = structuredClone(pod);
-  const draft = new PodPatchBuilder(pod);
-  draft.insert(['spec', 'containers', 0, 'env'], { name: 'X' });
-  draft.set(['metadata', 'labels'], 'b', '2');
-  draft.remove(['spec', 'volumes']);
-  expect(pod).toEqual(before);
-  expect(draft.pod).toEqual({
-    metadata: { labels: { a: '1', b: '2' } },
-    spec: { containers: [{ name: 'a', env: [{ name: 'X' }] }] },
-  });
-});
-
-test('PodPatchBuilder does not change inserted values by later operations', () => {
-  const draft = new PodPatchBuilder(pod);
-  draft.insert(['spec', 'volumes'], { name: 'first' });
-  draft.insert(['spec', 'volumes'], { name: 'second' });
-  draft.set(['metadata', 'annotations'], 'x', '1');
-  draft.set(['metadata', 'annotations'], 'y', '2');
-  expect(draft.operations).toEqual([
-    { op: 'add', path: '/spec/volumes', value: [{ name: 'first' }] },
-    { op: 'add', path: '/spec/volumes/-', value: { name: 'second' } },
-    { op: 'add', path: '/metadata/annotations', value: { x: '1' } },
-    { op: 'add', path: '/metadata/annotations/y', value: '2' },
-  ]);
-  expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
-});
-
-test('PodPatchBuilder inserts before an index and at the end', () => {
-  const draft = new PodPatchBuilder(pod);
-  draft.insert(['spec', 'containers'], { name: 'z' });
-  draft.insert(['spec', 'containers'], { name: 'first' }, 0);
-  draft.replace(['spec', 'containers', 1], { name: 'b' });
-  expect(draft.pod).toMatchObject({
-    spec: { containers: [{ name: 'first' }, { name: 'b' }, { name: 'z' }] },
-  });
-  expect(applyRfc6902(pod, draft.operations)).toEqual(draft.pod);
-});
 
 // biome-ignore format: a line for each case
 test.each<[string, (draft: PodPatchBuilder) => void]>([

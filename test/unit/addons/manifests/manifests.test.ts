@@ -28,54 +28,8 @@ const withTemplates = (data: Readonly<Record<string, string>>): InjectManifestsO
 });
 const run = (text: string, template = TEMPLATE) => injectManifests(text, withTemplates({ config: template }));
 
-/** The names of the containers in a text, in their order. */
-const containersIn = (text: string) =>
-  [...text.matchAll(/name"?: ?"?(app|envoy)\b/g)].map(([, name]) => name);
 const outcomes = (text: string, options = withTemplates({ config: TEMPLATE })) =>
   injectManifests(text, options).results.map(({ injection }) => injection.outcome);
-
-test('injectManifests changes the pods that opted in, and no other document', () => {
-  const out = pod('name: b');
-  const { text, results } = run(`${pod(`name: a, ${IN}`)}---\n${out}`);
-  expect(text.endsWith(`---\n${out}`)).toBe(true);
-  expect(containersIn(text)).toEqual(['app', 'envoy', 'app']);
-  expect(results.map(({ injected }) => injected !== undefined)).toEqual([true, false]);
-});
-
-test('injectManifests changes all pods of a List', () => {
-  const item = `{apiVersion: v1, kind: Pod, metadata: {${IN}}, spec: {${SPEC}}}`;
-  const { text } = run(`apiVersion: v1\nkind: List\nitems: [${item}, ${item}]\n`);
-  expect(containersIn(text)).toEqual(['app', 'envoy', 'app', 'envoy']);
-});
-
-test('injectManifests gives back a text without opted-in pods', () => {
-  const text = `# a comment\n${pod('name: a')}`;
-  expect(run(text).text).toBe(text);
-});
-
-test('injectManifests finds the pod templates of given kinds', () => {
-  const text = `apiVersion: x/v1\nkind: Own\nspec: {metadata: {${IN}}, spec: {${SPEC}}}\n`;
-  const podTemplates = [{ kind: 'Own', group: undefined, path: ['spec'] }];
-  expect(outcomes(text, { ...MANIFEST_OPTIONS, podTemplates })).toEqual(['injected']);
-  expect(outcomes(text)).toEqual([]);
-});
-
-test('injectManifests leaves the claims of a StatefulSet out of its template', () => {
-  const { results } = run(
-    `apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\nspec: {template: {metadata: {${IN}}, spec: {${SPEC}}}, volumeClaimTemplates: [{metadata: {name: claim}}]}\n`,
-    `${TEMPLATE}volumes: [{name: v, emptyDir: {}}]\n`,
-  );
-  expect(results.map(({ injected }) => injected)).toMatchObject([
-    { spec: { volumes: [{ name: 'v', emptyDir: {} }] } },
-  ]);
-});
-
-test('injectManifests reports failed attempts to opt in', () => {
-  const { results } = run(deployment(`name: a, ${IN}`, ''));
-  expect(results.map(({ mistakes }) => mistakes)).toEqual([
-    [expect.stringContaining('is in the labels of the Deployment itself')],
-  ]);
-});
 
 const SECRET = `${TEMPLATE}imagePullSecrets: [{name: ours}]\n`;
 const note = expect.stringMatching(/^its pods do not get the imagePullSecrets of their service account, /);

@@ -1,9 +1,5 @@
 import { expect, test } from '@jest/globals';
-import {
-  type CompileOptions,
-  compilePolicies,
-  type PolicyObject,
-} from '../../../../src/addons/policies/compile.ts';
+import { type CompileOptions, compilePolicies } from '../../../../src/addons/policies/compile.ts';
 import { celLiteral, celObject } from '../../../../src/addons/policies/literal.ts';
 import { keysFor } from '../../../../src/injection/keys.ts';
 import { celString } from '../../../../src/injection/podspec/cel.ts';
@@ -32,17 +28,6 @@ containers:
 
 const compile = (data: Record<string, string>, options: Partial<CompileOptions> = {}) =>
   compilePolicies(templateSet(data), { ...OPTIONS, ...options });
-const named = (objects: readonly PolicyObject[]) =>
-  objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-
-test('compilePolicies returns a policy with the name of each webhook, and its binding', () => {
-  expect(named(compile({ config: DEMO_TEMPLATE }).objects)).toEqual([
-    'MutatingAdmissionPolicy envoy.initializer.kubernetes.io',
-    'MutatingAdmissionPolicyBinding envoy.initializer.kubernetes.io',
-    'MutatingAdmissionPolicy namespace.envoy.initializer.kubernetes.io',
-    'MutatingAdmissionPolicyBinding namespace.envoy.initializer.kubernetes.io',
-  ]);
-});
 
 test('compilePolicies fails closed for opted-in pods only if there is no webhook', () => {
   const policies = (alone: boolean) =>

@@ -8,9 +8,7 @@ import { flagValue, troubleOf } from '../../../../src/injection/podspec/pod.ts';
 import { formatQuantity, parseQuantity } from '../../../../src/injection/podspec/quantity.ts';
 import { POD_SCHEMA } from '../../../../src/injection/podspec/schema/pod-schema.ts';
 import { strategicMerge } from '../../../../src/injection/podspec/strategic-merge.ts';
-import { clip } from '../../../../src/util/clip.ts';
 import type { JsonObject, JsonValue } from '../../../../src/util/json.ts';
-import { suggest } from '../../../../src/util/suggest.ts';
 
 const LABELS = { app: 'web', tier: '' };
 const expression = (key: string, operator: string, ...values: readonly string[]) => ({
@@ -75,19 +73,6 @@ test.each<[string, (name: string) => boolean, string[], string[]]>([
 ])('the name of %s is recognized', (_, is, good, bad) => {
   expect(good.filter((name) => !is(name))).toEqual([]);
   expect(bad.filter((name) => is(name))).toEqual([]);
-});
-
-test('an unknown name has a suggestion if one is near', () => {
-  expect(suggest('contianers', ['containers', 'initContainers'])).toBe('containers');
-  expect(suggest('IMAGE', ['image'])).toBe('image');
-  expect(suggest('xyz', ['containers'])).toBeUndefined();
-  expect(suggest('x'.repeat(100_000), ['containers'])).toBeUndefined();
-});
-
-test('a long name is cut between characters', () => {
-  expect(clip('abc', 3)).toBe('abc');
-  expect(clip('abcd', 3)).toBe('ab…');
-  expect(clip('a😀b', 3)).toBe('a…');
 });
 
 const one = 1_000_000_000n;

@@ -49,12 +49,6 @@ test.each([
   expect(parse(text)).toMatchObject({ faults: [{ source: 'options', path, line, column, message }] });
 });
 
-test('the options that are not YAML have a fault at its place', () => {
-  expect(parse('a: [')).toMatchObject({
-    faults: [{ source: 'options', line: 1, column: 5, message: expect.any(String) }],
-  });
-});
-
 test.each([...POD_SHAPES])('a pod of the shape $name of POD_SHAPES has it, and no other', (shape) => {
   const pod = { spec: shapeFields(shape) };
   expect(POD_SHAPES.filter((each) => hasShape(pod, each))).toEqual([shape]);

@@ -28,10 +28,6 @@ test('the data of a ConfigMap has templates by name, and options with defaults',
   expect(set.options).toEqual({ onConflict: 'skip', nativeSidecar: 'jobs', position: 'first' });
 });
 
-test('the data of a ConfigMap may have empty options', () => {
-  expect(templateSet({ config: DEMO_TEMPLATE, options: ' \n' }).options.onConflict).toBe('skip');
-});
-
 test.each<[string, Record<string, string>, string[]]>([
   ['no default template', { 'config.a': DEMO_TEMPLATE }, ['config: required, but the key is missing']],
   [

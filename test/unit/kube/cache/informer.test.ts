@@ -5,7 +5,6 @@ import {
   type ConfigMap,
   configMap,
   deleted,
-  failed,
   listOf,
   modified,
 } from '../../../support/kube/scripted-objects.ts';
@@ -42,16 +41,6 @@ async function settled(): Promise<void> {
   for (let i = 0; i < 5; i++) await eventLoopTurn();
 }
 
-test('the handlers of an informer get every change once, with the previous object', async () => {
-  const handler = recorded();
-  setup.informer.addEventHandler(handler);
-  const watch = await runWith(a);
-  watch.stream(added(b), modified(configMap('a', 11)), deleted(configMap('a', 12)));
-  await until(() => handler.heard.length === 4);
-  expect(handler.heard).toEqual(['add a=1', 'add b=2', 'update a=1 to a=11', 'delete a=12']);
-  expect(names(setup.informer.lister.list())).toEqual(['b']);
-});
-
 test('the handlers of an informer get a replaced object as two objects', async () => {
   const handler = recorded();
   setup.informer.addEventHandler(handler);
@@ -59,20 +48,6 @@ test('the handlers of an informer get a replaced object as two objects', async (
   await relist(watch, configMap('a', 15, { uid: 'another' }));
   await until(() => handler.heard.length === 3);
   expect(handler.heard.slice(1)).toEqual(['delete a=1', 'add a=15']);
-});
-
-test('the handlers of an informer get a deletion from the list that follows the error of a lost object', async () => {
-  const handler = recorded();
-  setup.informer.addEventHandler(handler);
-  const watch = await runWith(a, b);
-  watch.stream(added(configMap('corrupt', 11)));
-  // A corrupt object was deleted unsafely: the server has no last state of it to send.
-  watch.stream(failed(500, { reason: 'StoreReadError' })).end();
-  await setup.clock.pass(800);
-  (await setup.server.next()).answer(listOf(12, [a, b]));
-  await until(() => handler.heard.length === 4);
-  expect(handler.heard.slice(2)).toEqual(['add corrupt=11', 'delete corrupt=11']);
-  expect(names(setup.informer.lister.list())).toEqual(['a', 'b']);
 });
 
 test('the handlers of an informer that throw or reject affect neither later calls nor other handlers', async () => {

@@ -8,12 +8,6 @@ afterEach(() => started.close());
 
 const [a, b] = [configMap('a', 1), configMap('b', 2)];
 
-/** Lets the watch fail with a resourceVersion that is too old, and waits for the retry. */
-async function expireWatch({ server, clock }: Started, delayMs = 800): Promise<void> {
-  (await server.next()).fail(410, { reason: 'Expired' });
-  await clock.pass(delayMs);
-}
-
 test('the first list of a reflector returns the newest state, and the watch starts there', async () => {
   started = await startReflector({ labelSelector: 'app=x', fieldSelector: 'metadata.name!=y' });
   const { server, seen, reflector } = started;
@@ -72,18 +66,6 @@ test.each([undefined, 500])(
     expect(errors).toEqual(['list: ETIMEDOUT']);
   },
 );
-
-test('a further list of a reflector returns the newest state, too', async () => {
-  started = await startReflector();
-  const { server, seen } = started;
-  (await server.next()).answer(listOf(10, [a]));
-  await expireWatch(started);
-  const relist = await server.next();
-  expect(asked(relist)).toBe('list limit=500');
-  relist.answer(listOf(11, [a, b]));
-  expect(asked(await server.next())).toBe('watch resourceVersion=11');
-  expect(seen).toEqual(['replace a=1', 'replace a=1 b=2']);
-});
 
 test('a list of a reflector in pages is read completely, each page by the token of the previous one', async () => {
   started = await startReflector({ pageSize: 2 });

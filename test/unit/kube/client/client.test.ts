@@ -40,12 +40,6 @@ test('the answer to a client is a decoded object', async () => {
   expect(await got).toBeInstanceOf(TypeError);
 });
 
-test('the answer to a client is one page of a list after the other, when it reads them', async () => {
-  const page = api.client.pages(configMaps, { pageSize: 2 }).next();
-  (await api.server.next()).answer(listOf(5, [1, 2], 'more'));
-  expect((await page).value).toEqual({ items: [1, 2], resourceVersion: '5', continue: 'more' });
-});
-
 test('the answer to a client is a whole list, in pages', async () => {
   const listed = api.client.list(configMaps, { resourceVersion: '0' }, (item) => `read ${item}`);
   const first = await api.server.next();

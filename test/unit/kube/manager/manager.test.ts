@@ -8,7 +8,7 @@ import type { Manager } from '../../../../src/kube/manager/manager.ts';
 import { aborted } from '../../../../src/kube/util/waits.ts';
 import { capturedLog } from '../../../support/kube/captured-log.ts';
 import { startScripted } from '../../../support/kube/scripted-client.ts';
-import { configMap, configMaps, deleted, listOf, modified } from '../../../support/kube/scripted-objects.ts';
+import { configMap, configMaps, listOf } from '../../../support/kube/scripted-objects.ts';
 import { testManager } from '../../../support/kube/test-manager.ts';
 import { until } from '../../../support/time/until.ts';
 
@@ -62,22 +62,6 @@ function controller(
 }
 
 const messages = () => lines.map(({ msg }) => msg);
-
-test('a controller reconciles each object, and each change, with the cached object', async () => {
-  const seen: string[] = [];
-  controller('count', async (key, object) => {
-    seen.push(`${key}=${object?.metadata.resourceVersion ?? 'gone'}`);
-  });
-  run();
-  (await api.server.next()).answer(listOf(10, [configMap('a', 1)]));
-  const watch = await api.server.next();
-  await until(() => seen.length === 1);
-  watch.stream(modified(configMap('a', 11)));
-  await until(() => seen.length === 2);
-  watch.stream(deleted(configMap('a', 12)));
-  await until(() => seen.length === 3);
-  expect(seen).toEqual(['shop/a=1', 'shop/a=11', 'shop/a=gone']);
-});
 
 test('a controller tells on the object that a write for it is refused, and tries again', async () => {
   controller('write', async (_, __, signal) => {

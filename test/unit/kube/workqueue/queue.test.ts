@@ -92,18 +92,6 @@ function setup() {
   return { clock, metrics, queue, takeAll };
 }
 
-test('addAfter adds the key after its delay, and only once', async () => {
-  const { clock, queue, takeAll } = setup();
-  queue.addAfter('foo', 50);
-  clock.advance(49);
-  expect(queue.length).toBe(0);
-  clock.advance(1);
-  expect(await takeAll()).toEqual(['foo']);
-  clock.advance(10_000);
-  expect(queue.length).toBe(0);
-  expect(clock.pendingTimers).toBe(0);
-});
-
 test('addAfter keeps the earlier of two deadlines of a key, in either order', async () => {
   const { clock, queue, takeAll } = setup();
   queue.addAfter('foo', 50);

@@ -39,12 +39,6 @@ test('a route of the namespace of the Service holds everywhere, but where client
   expect(routesAt(compilation, 'office')).toEqual(['shop/echo: office/consumer']);
 });
 
-test('a route of another namespace than the Service holds there alone', () => {
-  const compilation = compile(consumer);
-  expect(routesAt(compilation, 'office')).toEqual(['shop/echo: office/consumer']);
-  expect(routesAt(compilation, 'elsewhere')).toEqual([]);
-});
-
 test('a route that names a port twice has its entries once', () => {
   const [reference] = producer.spec.parentRefs ?? [];
   const twice = {

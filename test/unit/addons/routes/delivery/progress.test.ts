@@ -46,19 +46,6 @@ function setUp() {
   return { progress, compile, compileWith, run, take, of, obstacles, served };
 }
 
-test('a sidecar counts for a route once it runs a file with it', () => {
-  const { compile, take, of } = setUp();
-  compile();
-  take('shop');
-  take('office');
-  compile(at(routeFor('shop/one', 'shop/echo', rule('/1')), 1));
-  expect(of('shop/one')).toEqual({ sidecars: 0, of: 2 });
-  take('shop');
-  expect(of('shop/one')).toEqual({ sidecars: 1, of: 2 });
-  take('office');
-  expect(of('shop/one')).toEqual({ sidecars: 2, of: 2 });
-});
-
 test('the change of one route changes the numbers of no other', () => {
   const { compile, take, of } = setUp();
   const one = at(routeFor('shop/one', 'shop/echo', rule('/1')), 1);

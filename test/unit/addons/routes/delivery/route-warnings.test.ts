@@ -62,10 +62,6 @@ async function warningsFor(
   return answer.allowed ? answer.warnings : undefined;
 }
 
-test('a route without a problem has no warning', async () => {
-  expect(await warningsFor(good)).toEqual([]);
-});
-
 test('a route with problems has a warning for each', async () => {
   const route = routeFor('shop/new', 'shop/echo', [
     { backendRefs: [{ name: 'none', port: 80 }], filters: [{ type: 'ExtensionRef' }] },
