@@ -3,10 +3,12 @@ import {
   asTemplate,
   createdPod,
   describeObject,
+  isPod,
   objectsOf,
   type PodTemplateRule,
   parseTemplatePath,
   podSites,
+  typeOf,
 } from '../../../../src/injection/podspec/workload.ts';
 import { CUSTOM_KINDS, creatorName } from '../../../../src/injection/podspec/workload-kinds.ts';
 import type { JsonObject } from '../../../../src/util/json.ts';
@@ -161,6 +163,17 @@ test('the items of a typed list get its kind if they lack theirs, but not those 
   expect([...podSites(list('DeploymentList', item))]).toEqual([
     { object: typed, path: ['items', 0, 'spec', 'template'], pod: POD },
   ]);
+});
+
+test.each<[string, JsonObject, boolean]>([
+  ['Pod', { apiVersion: 'v1', kind: 'Pod' }, true],
+  ['Pod.metrics.k8s.io', { apiVersion: 'metrics.k8s.io/v1', kind: 'Pod' }, false],
+  ['Deployment.apps', { apiVersion: 'apps/v1', kind: 'Deployment' }, false],
+  ['Secret', { apiVersion: 'v1', kind: 'Secret' }, false],
+  ['', {}, false],
+])('an object of the type "%s" is known by its kind and its group', (type, object, is) => {
+  expect(typeOf(object)).toBe(type);
+  expect(isPod({ object, path: [], pod: object })).toBe(is);
 });
 
 test('describeObject names an object as kubectl does', () => {
