@@ -75,7 +75,7 @@ export function changeOf(
   const pending = (until: number): Change => ({ ...done(isOurs ? 'pending' : 'unknown'), until });
   if (ready) return pending(settlesAt(pod, at));
   // It was Ready with the new templates for a while: what it lacks now is its own affair.
-  if (readySince > at + withinMs) return done('good');
+  if (readySince > (changedAt ?? pod.sidecarStartedAt ?? Infinity) + withinMs) return done('good');
   // The application of a new pod starts too, and may take its time: only its sidecar counts.
   const startedAt =
     changedAt === undefined ? pod.sidecarStartedAt : Math.max(changedAt, pod.undrainedAt ?? 0);

@@ -393,6 +393,7 @@ describe('evicted pods', () => {
     ['do not exist yet', evicted],
     ['are not scheduled', (n: number, ms: number) => unproved(n, ms, { node: '' })],
     ['do not run yet', unproved],
+    ['got a node late', (n: number, ms: number) => unproved(n, ms, { readySince: NOW - ms + 61_000 })],
   ])('as many as may fail wait for replacements that %s, for ten minutes', (_, of) => {
     const at = (ms: number) => next([of(1, ms), of(2, ms)]);
     expect(at(9 * minutes)).toMatchObject({ actions: [], health: { pending: 2 } });
