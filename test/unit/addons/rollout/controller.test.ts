@@ -2,7 +2,26 @@ import { expect, jest, test } from '@jest/globals';
 import type { Actuator } from '../../../../src/addons/rollout/actuator.ts';
 import { rolloutReconcile, STEP_MS } from '../../../../src/addons/rollout/controller.ts';
 import { PodMemory } from '../../../../src/addons/rollout/memory.ts';
+import type { Revision } from '../../../../src/addons/rollout/plan/revision.ts';
+import type { TemplateSet } from '../../../../src/injection/template/template-set.ts';
 import { setOf, statusOf, strategyOf } from '../../../support/rollout/rollout-world.ts';
+
+const promotedOf = (set: TemplateSet): Revision => {
+  const canary = { namespaces: undefined, percent: 100 };
+  return { set, state: 'promoted', canary, since: 0, heldSince: undefined };
+};
+
+const podOf = (uid: string, more: object) => ({
+  metadata: { name: uid, namespace: 'shop', uid },
+  observed: {
+    key: `shop/${uid}`,
+    uid,
+    node: 'node',
+    ready: true,
+    status: statusOf(setOf('envoy:1')),
+    ...more,
+  },
+});
 
 const reconcileWith = (options: Partial<Parameters<typeof rolloutReconcile>[0]>) =>
   rolloutReconcile({
@@ -22,38 +41,42 @@ const reconcileWith = (options: Partial<Parameters<typeof rolloutReconcile>[0]>)
 
 test('pods that a rollout has drained return to their Services also after its strategy was removed', async () => {
   const act = jest.fn<Actuator['act']>(async () => 'later');
-  const pods = [{}, { isDraining: true }, { isDraining: true, isGoing: true }].map((more, i) => ({
-    metadata: { name: `${i}`, namespace: 'shop', uid: `${i}` },
-    observed: { key: `shop/${i}`, uid: `${i}`, ...more },
-  }));
+  const states = [{}, { isDraining: true }, { isDraining: true, isGoing: true }];
+  const pods = states.map((more, i) => podOf(`${i}`, more));
   const reconcile = reconcileWith({ pods: { list: () => pods as never }, actuator: { act } });
   expect(await reconcile('rollout', AbortSignal.timeout(10_000))).toEqual({});
   expect(act.mock.calls.map(([action]) => [action.do, action.pod.key])).toEqual([['undrain', 'shop/1']]);
 });
 
+test('a rollout evicts no other pod of a workload while the replacement of the last one does not exist', async () => {
+  const target = promotedOf({
+    ...setOf('envoy:2', '[--new]'),
+    rollout: strategyOf('mode: in-place-or-replace'),
+  });
+  const [memory, act] = [new PodMemory(), jest.fn<Actuator['act']>(async () => 'done')];
+  const pods = ['a', 'b', 'c'].map((uid) => podOf(uid, { owner: { uid: 'web', kind: 'StatefulSet' } }));
+  let now = 1_000;
+  const reconcile = reconcileWith({
+    history: { adopted: () => target.set, current: () => ({ target, promoted: target, paused: false }) },
+    pods: { list: () => pods as never },
+    ...{ memory, actuator: { act }, now: () => now },
+  });
+  await reconcile('rollout', AbortSignal.timeout(10_000));
+  now = 2_000;
+  for (const [{ pod }] of act.mock.calls) memory.evicted(pod, now);
+  memory.removed(pods.shift()?.observed as never, now);
+  now = 600_000;
+  await reconcile('rollout', AbortSignal.timeout(10_000));
+  expect(act.mock.calls.map(([{ do: what, pod }]) => [what, pod.uid])).toEqual([['evict', 'a']]);
+});
+
 test('a step of a rollout that takes long leaves the rest to the next, which puts drained pods back first', async () => {
-  const target = {
-    set: {
-      ...setOf('envoy:2'),
-      rollout: strategyOf('mode: in-place\nbreaker: {failures: 100, of: 100}\nperMinute: 1000'),
-    },
-    state: 'promoted',
-    canary: { namespaces: undefined, percent: 0 },
-    since: 0,
-    heldSince: undefined,
-  } as const;
+  const rollout = strategyOf('mode: in-place\nbreaker: {failures: 100, of: 100}\nperMinute: 1000');
+  const target = promotedOf({ ...setOf('envoy:2'), rollout });
   let now = 1_000_000_000;
-  const pods = Array.from({ length: 200 }, (_, i) => ({
-    metadata: { name: `pod-${i}`, namespace: 'shop', uid: `${i}` },
-    observed: {
-      key: `shop/pod-${i}`,
-      uid: `${i}`,
-      owner: { uid: `owner-${i % 100}`, kind: 'ReplicaSet' },
-      node: 'node',
-      ready: true,
-      status: statusOf(setOf('envoy:1')),
-    },
-  }));
+  const pods = Array.from({ length: 200 }, (_, i) =>
+    podOf(`${i}`, { owner: { uid: `owner-${i % 100}`, kind: 'ReplicaSet' } }),
+  );
   const drained: string[] = [];
   const reconcile = reconcileWith({
     history: { adopted: () => target.set, current: () => ({ target, promoted: target, paused: false }) },
@@ -75,19 +98,10 @@ test('a step of a rollout that takes long leaves the rest to the next, which put
 test('a step of a rollout that halts publishes no status: whether pods go back, the next one says', async () => {
   const rollout = strategyOf('mode: in-place\nbreaker: {failures: 1, of: 1, then: back}');
   const set = { ...setOf('envoy:2'), rollout };
-  const canary = { namespaces: undefined, percent: 100 };
-  const promoted = {
-    set: setOf('envoy:1'),
-    state: 'promoted',
-    canary,
-    since: 0,
-    heldSince: undefined,
-  } as const;
+  const promoted = promotedOf(setOf('envoy:1'));
   let state: 'canary' | 'halted' = 'canary';
-  const bad = {
-    ...{ key: 'shop/web', uid: 'web', owner: { uid: '1-a', kind: 'ReplicaSet' }, node: 'node' },
-    ...{ createdAt: 1_000, ready: false, trouble: 'ErrImagePull: x', status: statusOf(set) },
-  };
+  const owner = { uid: '1-a', kind: 'ReplicaSet' };
+  const failed = { createdAt: 1_000, ready: false, trouble: 'ErrImagePull: x', status: statusOf(set) };
   const published: string[] = [];
   const reconcile = reconcileWith({
     history: {
@@ -101,9 +115,7 @@ test('a step of a rollout that halts publishes no status: whether pods go back, 
       published: () => undefined,
       publish: async (text) => void published.push(JSON.parse(text).phase),
     },
-    pods: {
-      list: () => [{ metadata: { name: 'web', namespace: 'shop', uid: 'web' }, observed: bad }] as never,
-    },
+    pods: { list: () => [podOf('web', { owner, ...failed })] as never },
   });
   for (let i = 0; i < 2; i += 1) await reconcile('rollout', AbortSignal.timeout(10_000));
   expect({ state, published }).toEqual({ state: 'halted', published: ['back'] });
