@@ -14,7 +14,6 @@ import { RESULT_RULES } from './rules/sidecar-rules.ts';
 import { formatStatus, type Status, StatusBuilder } from './status.ts';
 import { strayOverrides } from './template/container-override.ts';
 import { DEFAULT_OPTIONS } from './template/options.ts';
-import type { Template } from './template/template.ts';
 import { selectTemplates, type TemplateSelection } from './template/template-set.ts';
 
 /** The result for a pod. */
@@ -35,12 +34,8 @@ export type Injection =
 /** The annotation for the default container of `kubectl exec` and `kubectl logs`. */
 export const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container';
 
-interface Go {
-  readonly inject: true;
-  /** At least one, in the order of the merge. */
-  readonly templates: readonly Template[];
-  readonly selectedBy: TemplateSelection['selectedBy'];
-}
+/** The templates: at least one, in the order of the merge. */
+type Go = Pick<TemplateSelection, 'templates' | 'selectedBy'> & { readonly inject: true };
 
 /**
  * Decides whether a pod gets a sidecar. If not, the first rule that matches gives the reason. The webhook, the command

@@ -50,15 +50,7 @@ export interface SiteResult {
  * namespace are known only if the text contains them.
  * @throws ManifestError, or PatchError if a pod does not have the shape of a pod.
  */
-export function injectManifests(
-  text: string,
-  options: InjectManifestsOptions,
-): {
-  readonly text: string;
-  readonly results: readonly SiteResult[];
-  /** The objects of unknown kinds that seem to have a pod template. */
-  readonly unknown: readonly JsonObject[];
-} {
+export function injectManifests(text: string, options: InjectManifestsOptions) {
   const documents = readManifests(text);
   const settingsOf = namespacesIn(documents, options.decideOptions.keys, options.namespace);
   const results: SiteResult[] = [];
@@ -67,6 +59,7 @@ export function injectManifests(
     results.push(result);
     return result.injected;
   });
+  // The objects of unknown kinds that seem to have a pod template.
   const unknown = documents.flatMap((document) => [...unknownWorkloads(document, options.podTemplates)]);
   return { text: writeManifests(text, injected), results, unknown };
 }
@@ -143,10 +136,8 @@ export function namespacesIn(
     const [name, of] = [ownString(metadata, 'name') ?? '', ownString(metadata, 'namespace') || byDefault];
     const kind = ownString(object, 'kind');
     if (kind === 'Namespace') {
-      const [labels, annotations] = [
-        stringsIn(own(metadata, 'labels')),
-        stringsIn(own(metadata, 'annotations')),
-      ];
+      const labels = stringsIn(own(metadata, 'labels'));
+      const annotations = stringsIn(own(metadata, 'annotations'));
       add(name, namespaceSettings({ labels, annotations }, keys));
     } else if (kind === 'LimitRange') {
       add(of, { limitRanges: [...(found.get(of)?.limitRanges ?? []), limitRangeOf(object)] });
@@ -168,11 +159,7 @@ export interface UninjectResult {
  * Removes the sidecars from the pods and pod templates of a text of manifests.
  * @throws ManifestError, or PatchError if a status annotation does not fit its pod.
  */
-export function uninjectManifests(
-  text: string,
-  keys: Keys,
-  podTemplates: readonly PodTemplateRule[],
-): { readonly text: string; readonly results: readonly UninjectResult[] } {
+export function uninjectManifests(text: string, keys: Keys, podTemplates: readonly PodTemplateRule[]) {
   const results: UninjectResult[] = [];
   const documents = withPods(readManifests(text), podTemplates, (site) => {
     const pod = uninject(site.pod, keys);

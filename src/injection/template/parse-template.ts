@@ -89,16 +89,10 @@ function* ruleFindings(value: JsonValue): Findings {
   }
 }
 
-interface Parts {
-  /** Whether it is `{metadata, spec}`, which has fields of its own. */
-  readonly whole: boolean;
-  readonly metadata: JsonObject;
-  readonly spec: JsonObject;
-}
-
-function partsOf(value: JsonValue): Parts {
+/** `whole`: it is `{metadata, spec}`, which has fields of its own. */
+function partsOf(value: JsonValue) {
   const whole = ['metadata', 'spec'].some((part) => own(value, part) !== undefined);
-  const bare = isObject(value) ? value : {};
+  const bare: JsonObject = isObject(value) ? value : {};
   return { whole, metadata: ownObject(value, 'metadata'), spec: whole ? ownObject(value, 'spec') : bare };
 }
 

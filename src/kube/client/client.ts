@@ -118,10 +118,7 @@ export class KubeClient extends RestClient {
     resource: Resource<KubeObject>,
     ref: ObjectRef,
     options: CallOptions & {
-      readonly preconditions?: {
-        readonly uid?: string | undefined;
-        readonly resourceVersion?: string | undefined;
-      };
+      readonly preconditions?: { readonly uid?: string | undefined };
       readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
     } = {},
   ): Promise<void> {

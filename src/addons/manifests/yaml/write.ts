@@ -38,13 +38,8 @@ export function writeManifests(text: string, documents: readonly JsonValue[]): s
   throw cannotBeRewritten(Math.min(...second.wrong));
 }
 
-interface Attempt {
-  readonly text: string;
-  /** The documents that differ from the goal; all if the text does not have as many. */
-  readonly wrong: ReadonlySet<number>;
-}
-
-function attempt(text: string, edits: readonly TextEdit[], goal: readonly JsonValue[]): Attempt {
+/** The text with the edits, and the documents that differ from the goal: all if it does not have as many. */
+function attempt(text: string, edits: readonly TextEdit[], goal: readonly JsonValue[]) {
   try {
     const written = applyEdits(text, edits);
     const found = readManifests(written);

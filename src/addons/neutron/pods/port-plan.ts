@@ -14,11 +14,7 @@ export const POD_OWNER = 'envoy-initializer:pod';
 export const BORROWER = 'envoy-initializer:user-port';
 
 /** The pod of a port of the operator; undefined for other ports. */
-export function podOf({
-  owner,
-  description,
-  device,
-}: NeutronPort): { readonly key: ObjectKey; readonly uid: string } | undefined {
+export function podOf({ owner, description, device }: NeutronPort) {
   if (owner !== POD_OWNER && owner !== BORROWER) return undefined;
   const [, key] = /^Kubernetes Pod ([a-z0-9.-]+\/[a-z0-9.-]+)$/.exec(description) ?? [];
   return key !== undefined && device !== '' ? { key, uid: device } : undefined;

@@ -169,9 +169,7 @@ export async function liveRoutes(client: KubeClient): Promise<readonly Route[]> 
 }
 
 /** Compiles the routes of the cluster. @throws UsageError if it serves none. */
-export async function compileLive(
-  client: KubeClient,
-): Promise<{ readonly compilation: Compilation; readonly services: readonly Service[] }> {
+export async function compileLive(client: KubeClient) {
   const routes = await liveRoutes(client);
   const services = (await all(client, SERVICES)) ?? [];
   const grants = (await all(client, REFERENCE_GRANTS)) ?? [];

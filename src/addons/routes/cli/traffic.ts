@@ -58,12 +58,6 @@ const COLUMNS: Columns<TrafficRow> = {
   P99: ({ p99 }) => milliseconds(p99),
 };
 
-/** What a target chooses: the pods whose sidecars are asked, and the rows that are shown. */
-interface Choice {
-  readonly pods: readonly KubeObject[];
-  readonly isShown: (row: TrafficRow) => boolean;
-}
-
 /** Shows what the sidecars of clients have counted, by rule and backend: since they started, or in each interval. */
 export async function run(
   { terminal }: CommandContext,
@@ -110,13 +104,8 @@ async function askAll({ transport, timeoutMs = PAGE_MS }: Cluster, pods: readonl
       const read = (signal: AbortSignal) =>
         textFromPod(transport, { namespace, name }, { port: METRICS_PORT, path: METRICS_PATH }, signal);
       try {
-        const page = await withTimeout(
-          systemClock,
-          timeoutMs,
-          undefined,
-          read,
-          `port-forward to pod ${name}`,
-        );
+        const what = `port-forward to pod ${name}`;
+        const page = await withTimeout(systemClock, timeoutMs, undefined, read, what);
         readings.set(pod.metadata.uid ?? keyOf(pod), readPage(page));
       } catch (error) {
         silent.push({ pod: keyOf(pod), why: toError(error).message });
@@ -127,12 +116,8 @@ async function askAll({ transport, timeoutMs = PAGE_MS }: Cluster, pods: readonl
   return { readings, silent: silent.toSorted((a, b) => (a.pod < b.pod ? -1 : 1)) };
 }
 
-/** @throws UsageError for a target that is none. */
-async function chosenBy(
-  cluster: Cluster,
-  options: TrafficOptions,
-  target: string | undefined,
-): Promise<Choice> {
+/** The pods whose sidecars are asked, and the rows that are shown. @throws UsageError for a target that is none. */
+async function chosenBy(cluster: Cluster, options: TrafficOptions, target: string | undefined) {
   const { client } = cluster;
   const namespace = options.namespace ?? cluster.namespace;
   const { status } = keysFor(options.annotation);

@@ -18,7 +18,7 @@ const REWRITE_STEPS = 20;
  * automaton by {@link AUTOMATON_BYTES}. A file has all of a rule for each of its matches: here it is written once.
  */
 export function bytesOfEntries(entries: readonly Entry[]): number {
-  const actions = new Map<Action, ActionSize>();
+  const actions = new Map<Action, ReturnType<typeof actionSize>>();
   return entries.reduce((sum, entry) => {
     const { bytes, count } = actions.get(entry.action) ?? actionSize(entry);
     actions.set(entry.action, { bytes, count });
@@ -32,18 +32,13 @@ export function bytesOfEntries(entries: readonly Entry[]): number {
   }, 0);
 }
 
-/** What the routes of an entry take beside its match, which each of them has. */
-interface ActionSize {
-  readonly bytes: number;
-  readonly count: number;
-}
-
 /** What a valid regular expression counts beside its text. */
 export function expressionBytes(pattern: string): number {
   return STEP_BYTES * regexSteps(pattern) + Math.ceil(automatonBytes(pattern) / AUTOMATON_BYTES);
 }
 
-function actionSize(entry: Entry): ActionSize {
+/** What the routes of an entry take beside its match, which each of them has. */
+function actionSize(entry: Entry) {
   // Whether a backend has an address is not known yet.
   const [written = [], refused = []] = [entry.action, REFUSED].map((action) =>
     routesOf({ ...entry, match: ANY, action }, LONGEST_PORT, longestAddresses()),

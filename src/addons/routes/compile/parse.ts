@@ -1,7 +1,7 @@
 import type { ObjectKey } from '../../../kube/api/object.ts';
 import { parseDuration } from '../../../util/duration.ts';
 import { Place, type RouteFault } from './findings.ts';
-import type { Action, Backend, Broken, Match, Retry, Target } from './model.ts';
+import type { Action, Backend, Broken, Match, Retry } from './model.ts';
 import {
   parseBackendFilters,
   parseFilters,
@@ -26,9 +26,7 @@ export interface ParsedRule {
 }
 
 /** The backends and mirrors of a route, each with the path of what names it. */
-export function targetsIn({
-  rules,
-}: ParsedRoute): readonly { readonly target: Target; readonly path: string }[] {
+export function targetsIn({ rules }: ParsedRoute) {
   return rules.flatMap(({ action }, rule) => {
     if (action.kind !== 'forward') return [];
     const backends = action.backends.flatMap((backend, index) =>

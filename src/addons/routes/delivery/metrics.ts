@@ -8,7 +8,7 @@ const MAX_NAMESPACES = 100;
 interface Asked {
   /** The number of sidecars with older routes. */
   behind(): number;
-  weights(): readonly Weight[];
+  weights(): ReturnType<typeof weightsOf>;
 }
 
 /** The delivery of routes, as the leader sees it. */
@@ -73,20 +73,16 @@ export function routeMetrics(registry: Registry, asked: Asked) {
   };
 }
 
-/** The share of the requests of a rule that a backend is to get, named as in the metrics of sidecars. */
-export interface Weight {
-  readonly route: string;
-  readonly backend: string;
-  readonly share: number;
-}
-
 /** Of each namespace: names are their tenants'. */
 const MAX_WEIGHTS = 100;
 
-/** What routes ask for in rules with several backends. Of a backend that a rule names twice, the sum. */
-export function weightsOf(routes: readonly Route[]): readonly Weight[] {
+/**
+ * The shares of the requests that rules with several backends give to each, named as in the metrics of sidecars. Of a
+ * backend that a rule names twice, the sum.
+ */
+export function weightsOf(routes: readonly Route[]) {
   const counts = new Map<string, number>();
-  const weights: Weight[] = [];
+  const weights: { readonly route: string; readonly backend: string; readonly share: number }[] = [];
   for (const route of routes) {
     const { namespace = '' } = route.metadata;
     for (const [rule, { backendRefs = [] }] of (route.spec.rules ?? []).entries()) {

@@ -76,12 +76,7 @@ function defaultFiles({ KUBECONFIG, HOME }: Environment): readonly string[] {
   return files.filter((file) => existsSync(file));
 }
 
-interface Document {
-  readonly file: string;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-function parsed(file: string): Document {
+function parsed(file: string) {
   let fields: unknown;
   try {
     fields = load(readFileSync(file, 'utf8'));
@@ -97,7 +92,7 @@ function parsed(file: string): Document {
 }
 
 /** The entries of all files. Of two with a name, the first counts, as in client-go. */
-function entriesIn(documents: readonly Document[], kind: EntryKind): readonly Entry[] {
+function entriesIn(documents: readonly ReturnType<typeof parsed>[], kind: EntryKind): readonly Entry[] {
   return documents.flatMap(({ file, fields }) => {
     const items = fields[`${kind}s`];
     return (Array.isArray(items) ? items : []).filter(isRecord).flatMap(({ name, [kind]: value }) => {
