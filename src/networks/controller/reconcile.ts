@@ -40,7 +40,10 @@ export function networkReconcile(options: ReconcileOptions): Reconcile {
         for (const provider of providers.all()) await provider.release?.(key, signal);
         return {};
       }
-      const run = network.metadata.deletionTimestamp ? deleteNetwork : applySpec;
+      const isDeleted = network.metadata.deletionTimestamp !== undefined;
+      // Its range changes no more.
+      if (isDeleted) options.changing.delete(key);
+      const run = isDeleted ? deleteNetwork : applySpec;
       return await run(network, providers.of(network), options, signal);
     } catch (error) {
       if (!(error instanceof StaleCopyError)) throw error;

@@ -237,6 +237,12 @@ test('the addresses of a pod are not of the range that its Network is leaving', 
   await model.reconcile();
   expect(during).toEqual(expect.objectContaining({ reason: 'WaitsForNetwork', retryAfterMs: 1_000 }));
   expect(await fill()).toEqual({ text: expect.stringContaining('10.1.0.2/16') });
+  // Deleted before the change ended, with a pod that waits for it, and for which the deletion waits.
+  model.changing.add(model.key);
+  model.pods = ['default/p'];
+  model.delete();
+  await model.reconcile();
+  expect([...model.changing]).toEqual([]);
 });
 
 test('the addresses of a pod come later for a pod without a gate, tied to its annotation', async () => {
