@@ -44,11 +44,11 @@ export function repairReconcile(options: RepairOptions): Reconcile {
     if (why !== undefined) return why === 'workload-busy' ? { requeueAfterMs: BUSY_RETRY_MS } : {};
     const controller = controllerKey(pod);
     const siblings = podsOf(controller);
-    const { creationTimestamp: since = '' } = pod.metadata;
+    const since = Math.max(createdAt(pod), now() - REPLACEMENT_MS);
     // A younger one is perhaps the last replacement, and no further pod should be down with it.
     const isStarting = ({ isReady, metadata }: CachedPod) =>
       !(isReady || metadata.deletionTimestamp || missed(keyOf({ metadata }))) &&
-      (metadata.creationTimestamp ?? '') >= since;
+      createdAt({ metadata }) >= since;
     if (siblings.some(isStarting)) return { requeueAfterMs: BUSY_RETRY_MS };
     const obstacle = unhealthy() ?? breaker.stopped;
     onObstacle(obstacle);
@@ -69,6 +69,9 @@ export function repairReconcile(options: RepairOptions): Reconcile {
   };
 }
 
+/** Milliseconds since 1970. */
+const createdAt = ({ metadata }: KubeObject) => Date.parse(metadata.creationTimestamp ?? '');
+
 /** Why a missed pod must not be evicted now; undefined if it may. `busy`: the controllers that are replacing a pod. */
 export function spared({ metadata }: KubeObject, windowMs: number, busy: ReadonlySet<string>, now: number) {
   const owner = controllerOf({ metadata });
@@ -77,7 +80,7 @@ export function spared({ metadata }: KubeObject, windowMs: number, busy: Readonl
   // A Job counts an evicted pod as a failed one.
   if (owner.kind === 'Job') return 'job';
   // Labelling a live namespace must not evict its pods.
-  if (now - Date.parse(metadata.creationTimestamp ?? '') > windowMs) return 'too-old';
+  if (now - createdAt({ metadata }) > windowMs) return 'too-old';
   return busy.has(controllerKey({ metadata })) ? 'workload-busy' : undefined;
 }
 

@@ -101,11 +101,12 @@ describe('RepairBreaker', () => {
 
 describe('repairReconcile', () => {
   let breaker: RepairBreaker;
-  const candidate = pod({ namespace: 'default', uid: 'old' });
+  const old = pod({ namespace: 'default', uid: 'old' });
   /** Repairs the pod, with this answer to the eviction. */
   const repair = (
     request: (...call: readonly unknown[]) => Promise<never>,
     siblings: readonly CachedPod[] = [],
+    candidate = old,
   ) =>
     repairReconcile({
       client: { request },
@@ -146,6 +147,19 @@ describe('repairReconcile', () => {
     const request = jest.fn(async () => undefined as never);
     expect(await repair(request, [sibling])).toEqual(evictions === 0 ? { requeueAfterMs: 2000 } : {});
     expect(request).toHaveBeenCalledTimes(evictions);
+  });
+
+  test('repairReconcile waits for no replacement that has not become Ready for long', async () => {
+    const [since, later] = ['50', '52'].map((minute) => ({
+      creationTimestamp: `2026-01-01T11:${minute}:00Z`,
+    }));
+    const request = jest.fn(async () => undefined as never);
+    await repair(
+      request,
+      [pod({ ...younger, ...later })],
+      pod({ namespace: 'default', uid: 'old', ...since }),
+    );
+    expect(request).toHaveBeenCalledTimes(1);
   });
 
   test('repairReconcile evicts the pod itself, and no other one of its name', async () => {
