@@ -98,7 +98,8 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     const outcomes: Outcome[] = [];
     // Without a strategy, what an earlier one has drained goes back.
     const drained = pods.filter(({ isDraining, isGoing }) => isDraining && !isGoing);
-    const left = [...(next?.actions ?? drained.map((pod): Action => ({ do: 'undrain', pod, to: { set } })))];
+    const allowed = drained.filter(({ verdict }) => !verdict);
+    const left = [...(next?.actions ?? allowed.map((pod): Action => ({ do: 'undrain', pod, to: { set } })))];
     const end = now() + BATCH_MS;
     const workers = Array.from({ length: Math.min(PARALLEL, left.length) }, async () => {
       for (let action = left.shift(); action; action = now() < end ? left.shift() : undefined) {
@@ -110,7 +111,7 @@ export function rolloutReconcile(options: RolloutControllerOptions): Reconcile {
     const failed = (await Promise.allSettled(workers)).find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
     const waits = [
-      next?.wakeInMs,
+      ...(next ? [next.wakeInMs] : drained.map(({ verdict }) => verdict?.until && verdict.until - now())),
       publishMs,
       next?.decision || left.length > 0 || outcomes.some((outcome) => !WAITS.has(outcome))
         ? STEP_MS

@@ -48,6 +48,15 @@ test('pods that a rollout has drained return to their Services also after its st
   expect(act.mock.calls.map(([action]) => [action.do, action.pod.key])).toEqual([['undrain', 'shop/1']]);
 });
 
+test('a drained pod that may not return is not asked for again before its time', async () => {
+  const act = jest.fn<Actuator['act']>(async () => 'later');
+  const [memory, pod] = [new PodMemory(), podOf('a', { isDraining: true })];
+  memory.judged('a', setOf('envoy:1').hash, { how: 'refused', why: 'forbidden' }, 2_000);
+  const reconcile = reconcileWith({ pods: { list: () => [pod] as never }, memory, actuator: { act } });
+  expect(await reconcile('rollout', AbortSignal.timeout(10_000))).toEqual({ requeueAfterMs: 60_000 });
+  expect(act).not.toHaveBeenCalled();
+});
+
 test('a rollout evicts no other pod of a workload while the replacement of the last one does not exist', async () => {
   const target = promotedOf({
     ...setOf('envoy:2', '[--new]'),
