@@ -68,7 +68,10 @@ export function setUpRevisions(
   serverMinor.onChanged((before) => {
     if (before !== undefined) proofs.again();
   });
-  const after = (signal: AbortSignal) => waitForSync([objects, configMaps, pods], signal);
+  const after = async (signal: AbortSignal) => {
+    // No event says that the caches are whole, and others wait for it.
+    if (await waitForSync([objects, configMaps, pods], signal)) changed();
+  };
   work.reconcile(upkeepReconcile(manager, { history, writer }, pods, keys), {
     keys: () => [KEY],
     after,
