@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { cacheRoot } from '../control-plane/cache-directory.ts';
 import { type CommandResult, runCommand } from '../control-plane/run-command.ts';
+import { eventually } from '../eventually.ts';
 import { installCommands } from './docs-commands.ts';
 
 const TOOLS = ['docker version', 'kind version', 'kubectl version --client'] as const;
@@ -51,6 +52,9 @@ export class OwnKind {
         if (command !== 'kind create cluster') await this.type(command);
         else if (!runs) await this.type(nodes > 1 ? create : command);
       }
+      // kube-proxy may take seconds to know a replica that is Ready.
+      const pod = 'kubectl apply --dry-run=server -f deploy/examples/myapp-pod.yaml';
+      await eventually('the webhook answers', async () => (await this.#run(pod)).code === 0);
     } catch (err) {
       if (!runs) await this.remove();
       throw err;
