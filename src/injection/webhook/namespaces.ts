@@ -4,7 +4,7 @@ import type { KubeObject } from '../../kube/api/object.ts';
 import { waitForSync } from '../../kube/cache/informer.ts';
 import type { Manager } from '../../kube/manager/manager.ts';
 import { rateLimitedSingleflight } from '../../kube/util/rate-limited-singleflight.ts';
-import { sleep } from '../../kube/util/waits.ts';
+import { withTimeout } from '../../kube/util/waits.ts';
 import { defined, sameJson } from '../../util/json.ts';
 import { ENVOY_CONFIG_MAP } from '../envoy/files.ts';
 import type { Keys } from '../keys.ts';
@@ -86,8 +86,8 @@ export function setUpNamespaces(
     /** Resolves when `unseen` is whole, or without LimitRanges after half a minute. Ends when the signal aborts. */
     async untilUnseen(signal: AbortSignal): Promise<void> {
       await waitForSync([envoy], signal);
-      const limit = sleep(clock, LIMITS_MS, signal).catch(() => undefined);
-      await Promise.race([waitForSync([limits], signal), limit]);
+      const known = (bounded: AbortSignal) => waitForSync([limits], bounded);
+      await withTimeout(clock, LIMITS_MS, signal, known).catch(() => undefined);
     },
     /** Calls the listener after a change of `unseen`. */
     onUnseen(listener: () => void): void {
