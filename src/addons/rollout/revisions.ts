@@ -86,7 +86,7 @@ export function setUpRevisions(
   /** The templates outside of the canary; the canary is undefined while there is none. */
   function forPolicies() {
     const fault = unknown();
-    // Pods must not get a template that nobody has promoted.
+    // Until then it is not known which one is promoted.
     if (fault !== undefined) return { state: { fault }, canary: undefined };
     const revisions = history.current();
     if (revisions === undefined || revisions.promoted === revisions.target)

@@ -305,7 +305,7 @@ test.each<[string, JsonObject, string | undefined, string?]>([
   ['an annotation without the opt-in', asking({ [`${OPT_IN}-templates`]: 'a' }), `annotation ${OPT_IN}-templates has no effect without the opt-in ${OPT_IN}: "true"`],
   ['annotations that need no opt-in', asking({ [`${OPT_IN}-routes`]: 'false', [`${OPT_IN}er`]: 'a' }), undefined],
   ['an annotation of a pod that opted out', asking({ [OPT_IN]: 'false', [`${OPT_IN}-image`]: 'e' }), undefined],
-  ['a container whose image nobody sets', auto('envoy', { annotations: {} }), `container envoy has the image auto, but its pod gets no sidecar, so it cannot start: set an image, or opt in`],
+  ['a container whose image is not set', auto('envoy', { annotations: {} }), `container envoy has the image auto, but its pod gets no sidecar, so it cannot start: set an image, or opt in`],
   ["Istio's container", auto('istio-proxy', { annotations: {} }), undefined],
 ])('what has no effect is told: %s', (_, pod, mistake, config = DEMO_TEMPLATE) => {
   const injection = inject(decideInput(pod, { state: { set: templateSet({ config }) } }));
